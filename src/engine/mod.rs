@@ -1,0 +1,3 @@
+//! The pure core: no Kafka, no disk, no clock, no randomness, no thread.
+
+pub mod time;

@@ -1,0 +1,3 @@
+//! weir stands across an event stream and scores the risk of each interaction.
+
+pub mod engine;
