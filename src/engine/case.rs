@@ -1,0 +1,42 @@
+//! The nouns of a case: one matter for people to look at, however many events belong to it.
+
+use super::entity::Entity;
+use super::time::Timestamp;
+
+/// The state of a case after a change; complete in itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Case {
+    /// Identity: rule, entity and the time it was opened.
+    pub id: String,
+    /// What it is about.
+    pub entity: Entity,
+    /// The rule, limit or penalty step that opened it.
+    pub rule: String,
+    /// Public reason code.
+    pub code: String,
+    /// What is proposed, for people.
+    pub proposal: String,
+    /// Where it stands.
+    pub status: CaseStatus,
+    /// When it was opened.
+    pub opened_at: Timestamp,
+    /// When it last grew.
+    pub updated_at: Timestamp,
+    /// Events that belong to it so far.
+    pub events: u64,
+    /// The first accounts that belong to it, in order of appearance; a bounded sample.
+    pub accounts: Vec<String>,
+}
+
+/// Where a case stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CaseStatus {
+    /// New.
+    Opened,
+    /// More events belong to it now.
+    Grown,
+    /// Nothing was added for a day.
+    Quiet,
+    /// A person decided it.
+    Resolved,
+}

@@ -1,0 +1,137 @@
+//! What goes into the engine, what comes out, and the name of what became of it.
+
+use std::sync::Arc;
+
+use super::ban::BanChange;
+use super::case::Case;
+use super::command::Command;
+use super::decision::Decision;
+use super::event::{Arrival, Event};
+use super::policy::Policy;
+use super::time::Timestamp;
+
+/// One input. The engine's state is a function of the inputs in their order, and of nothing else.
+#[derive(Clone, Debug)]
+pub enum Input<'a> {
+    /// An interaction.
+    Event(&'a Event<'a>, Arrival<'a>),
+    /// An operator's action.
+    Command(&'a Command),
+    /// From here on this policy holds.
+    Policy(Arc<Policy>),
+    /// Time has come to here although nothing happened: moves expiry, never windows.
+    Tick(Timestamp),
+}
+
+/// What the engine tells the world after one input. Reused: cleared by the caller, capacity kept.
+#[derive(Debug, Default)]
+pub struct Outputs<'a> {
+    /// At most one for an event; revisions of earlier ones besides.
+    pub decisions: Vec<Decision<'a>>,
+    /// Changes of bans, in order.
+    pub bans: Vec<BanChange>,
+    /// Cases opened, grown or resolved, in order.
+    pub cases: Vec<Case>,
+}
+
+/// What became of one input. Each consumed record ends in exactly one outcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Outcome {
+    /// A decision was made.
+    Decided,
+    /// Seen before within the horizon, with the same content: no decision, no count.
+    Duplicate,
+    /// A command was applied.
+    CommandApplied,
+    /// A command was seen before.
+    CommandRepeated,
+    /// A command names what does not exist (any more).
+    CommandRefused,
+    /// A policy took effect.
+    PolicyActivated,
+    /// Time moved.
+    Ticked,
+    /// The record is for the dead letters.
+    DeadLettered(DeadLetterReason),
+}
+
+/// Why a record became a dead letter: a closed list, used on the wire and as a metric label.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DeadLetterReason {
+    /// No value: not an interaction.
+    NullValue,
+    /// Larger than the configured limit.
+    TooLarge,
+    /// A header that cannot be read.
+    InvalidHeaders,
+    /// Not UTF-8.
+    InvalidUtf8,
+    /// Not JSON, or cut off, or nested too deeply.
+    MalformedJson,
+    /// A required field is not there.
+    MissingField,
+    /// A field has the wrong type or a value out of range.
+    InvalidField,
+    /// The same key twice in one object.
+    RepeatedKey,
+    /// A schema version or content type that is not known here.
+    UnsupportedVersion,
+    /// A time in the wrong unit, or outside 2000 to 2200.
+    InvalidTimestamp,
+    /// More than `max_skew` ahead of its append time.
+    FutureTimestamp,
+    /// Scoring it failed twice.
+    EngineFault,
+}
+
+impl DeadLetterReason {
+    /// All reasons.
+    pub const ALL: [DeadLetterReason; 12] = [
+        DeadLetterReason::NullValue,
+        DeadLetterReason::TooLarge,
+        DeadLetterReason::InvalidHeaders,
+        DeadLetterReason::InvalidUtf8,
+        DeadLetterReason::MalformedJson,
+        DeadLetterReason::MissingField,
+        DeadLetterReason::InvalidField,
+        DeadLetterReason::RepeatedKey,
+        DeadLetterReason::UnsupportedVersion,
+        DeadLetterReason::InvalidTimestamp,
+        DeadLetterReason::FutureTimestamp,
+        DeadLetterReason::EngineFault,
+    ];
+
+    /// The name used on the wire and as a metric label.
+    pub const fn name(self) -> &'static str {
+        match self {
+            DeadLetterReason::NullValue => "null_value",
+            DeadLetterReason::TooLarge => "too_large",
+            DeadLetterReason::InvalidHeaders => "invalid_headers",
+            DeadLetterReason::InvalidUtf8 => "invalid_utf8",
+            DeadLetterReason::MalformedJson => "malformed_json",
+            DeadLetterReason::MissingField => "missing_field",
+            DeadLetterReason::InvalidField => "invalid_field",
+            DeadLetterReason::RepeatedKey => "repeated_key",
+            DeadLetterReason::UnsupportedVersion => "unsupported_version",
+            DeadLetterReason::InvalidTimestamp => "invalid_timestamp",
+            DeadLetterReason::FutureTimestamp => "future_timestamp",
+            DeadLetterReason::EngineFault => "engine_fault",
+        }
+    }
+}
+
+impl Outcome {
+    /// The name used in statistics and as a metric label; dead letters carry their reason apart.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Outcome::Decided => "decided",
+            Outcome::Duplicate => "duplicate",
+            Outcome::CommandApplied => "command_applied",
+            Outcome::CommandRepeated => "command_repeated",
+            Outcome::CommandRefused => "command_refused",
+            Outcome::PolicyActivated => "policy_activated",
+            Outcome::Ticked => "ticked",
+            Outcome::DeadLettered(_) => "dead_lettered",
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Limits.
+
+/// One limit.
+#[derive(Clone, Debug)]
+pub struct Limit;
