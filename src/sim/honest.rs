@@ -76,7 +76,8 @@ impl Crowd<'_> {
         let access = who.second.filter(|_| dice.chance(0.4)).unwrap_or(who.access);
         let session = plan.session(account, access, dice);
         let mut at = self.start + dice.below_i64(self.length);
-        if self.start - who.created_at < 60 * MINUTE && dice.chance(0.3) {
+        if who.created_at >= self.start {
+            at = who.created_at;
             plan.add(session, at, Action::SignUp, None);
             at += pause(dice, 20.0);
         } else if dice.chance(0.06) {

@@ -94,8 +94,9 @@ impl Simulation {
     /// Plans a scenario. `seed` may be any number.
     pub fn new(scenario: &Scenario, seed: u64) -> Self {
         let start = scenario.start.millis();
+        let time = (start, scenario.length.millis());
         let mut population =
-            Population::honest(scenario.honest_accounts, start, &mut Dice::new(seed, Stream::Population));
+            Population::honest(scenario.honest_accounts, time, &mut Dice::new(seed, Stream::Population));
         let content = Catalogue::new(scenario.articles, &population, &mut Dice::new(seed, Stream::Content));
         let mut plan = Plan::default();
         crowd(scenario, &population, &content).plan(&mut plan, &mut Dice::new(seed, Stream::Honest));

@@ -2,9 +2,9 @@
 //!
 //! What is measured and what is chosen:
 //! - *Age.* Of ordinary follows on Twitter 21 % come from accounts younger than seven days (measured on public
-//!   follower lists in follow order). Here 8 % of the active accounts are that young, two in five of them from one sign-up wave
-//!   three days ago, and newcomers follow two and a half times as often as others, which gives about that share.
-//!   Older ages are log-normal around 500 days.
+//!   follower lists in follow order). Here 8 % of the active accounts are that young, two in five
+//!   of them from one sign-up wave three days ago, some register just now, and newcomers follow two and a half
+//!   times as often as others, which gives about that share. Older ages are log-normal around 500 days.
 //! - *Lines.* Chosen: homes with one IPv4 address or one /64, shared by one to four people; carriers with thousands
 //!   behind one IPv4 address; companies and a campus with hundreds; schools where pupils take turns at computers with
 //!   one image. Real busy exits look like that: their commonest device has a share of 0.21 to 0.37 (TalkingData clicks).
@@ -52,6 +52,7 @@ pub(super) struct Population {
     pub(super) maker: Maker,
     pub(super) lines: Registry,
     start: i64,
+    length: i64,
 }
 
 /// Share of the honest accounts by their way in, in thousandths.
@@ -69,10 +70,11 @@ const SCHOOL_EXITS: u32 = 3;
 const PUPILS_A_COMPUTER: usize = 3;
 
 impl Population {
-    /// Honest accounts, `n` of them, as of `start`.
-    pub(super) fn honest(n: u32, start: i64, dice: &mut Dice) -> Self {
+    /// Honest accounts, `n` of them, that are active in the `length` from `start` on.
+    pub(super) fn honest(n: u32, (start, length): (i64, i64), dice: &mut Dice) -> Self {
         let (accounts, devices) = (Vec::new(), Vec::new());
-        let mut all = Self { accounts, devices, maker: Maker::new(), lines: Registry::default(), start };
+        let mut all =
+            Self { accounts, devices, maker: Maker::new(), lines: Registry::default(), start, length };
         let share = |thousandths: u32| n * thousandths / 1000;
         all.homes(share(HOMES_V4), Registry::v4, dice);
         all.homes(share(HOMES_V6), Registry::v6, dice);
@@ -151,7 +153,7 @@ impl Population {
     }
 
     fn add(&mut self, access: Access, dice: &mut Dice) {
-        let created_at = self.start - honest_age(dice);
+        let created_at = self.start - self.honest_age(dice);
         let young = self.start - created_at < NEW;
         let plan = match dice.below(1000) {
             0..90 if !young => "pro",
@@ -169,18 +171,19 @@ impl Population {
         number
     }
 
+    /// Age of an honest account at the start, in milliseconds; negative when it registers only later.
+    fn honest_age(&self, dice: &mut Dice) -> i64 {
+        match dice.unit() {
+            ..0.003 => -dice.below_i64(self.length),
+            ..0.035 => 3 * DAY + dice.below_i64(12 * HOUR),
+            ..0.08 => dice.below_i64(NEW),
+            _ => (dice.lognormal(500.0, 1.2).clamp(7.0, 4_400.0) * DAY as f64) as i64,
+        }
+    }
+
     pub(super) fn is_new(&self, account: u32) -> bool {
         self.start - self.accounts[account as usize].created_at < NEW
     }
-}
-
-/// Age of an honest account in milliseconds.
-fn honest_age(dice: &mut Dice) -> i64 {
-    if dice.chance(0.08) {
-        return if dice.chance(0.4) { 3 * DAY + dice.below_i64(12 * HOUR) } else { dice.below_i64(NEW) };
-    }
-    let days = dice.lognormal(500.0, 1.2).clamp(7.0, 4_400.0);
-    (days * DAY as f64) as i64
 }
 
 #[cfg(test)]
@@ -192,7 +195,7 @@ mod tests {
     const START: i64 = 1_750_000_000_000;
 
     fn some(n: u32) -> Population {
-        Population::honest(n, START, &mut Dice::new(3, Stream::Population))
+        Population::honest(n, (START, 900_000), &mut Dice::new(3, Stream::Population))
     }
 
     #[test]
@@ -205,7 +208,9 @@ mod tests {
         ids.sort();
         ids.dedup();
         assert_eq!(ids.len(), 20_000);
-        assert!(all.accounts.iter().all(|a| a.created_at <= START && a.truth == Truth::Honest));
+        assert!(all.accounts.iter().all(|a| a.created_at < START + 900_000 && a.truth == Truth::Honest));
+        let registering = all.accounts.iter().filter(|a| a.created_at > START).count();
+        assert!((35..90).contains(&registering), "0.3 % register meanwhile, not {registering}");
     }
 
     #[test]
