@@ -56,7 +56,8 @@ pub struct Settings {
     pub skew: Span,
     /// Further ahead than this is a dead letter.
     pub max_skew: Span,
-    /// Proxies of ours in front of the producers; their entries of `X-Forwarded-For` are skipped from the right.
+    /// Proxies of ours in front of the producers: the acting address is the entry that the outermost of them wrote,
+    /// this many from the right of `X-Forwarded-For`. 0 reads `ip` alone.
     pub trusted_hops: usize,
     /// IPv6 addresses count by this prefix.
     pub ipv6_prefix: u8,
@@ -82,6 +83,10 @@ pub struct Settings {
     pub duplicate_horizon: Span,
     /// ... and this memory, in bytes.
     pub duplicate_budget: u64,
+    /// How long a held event waits for a person ...
+    pub hold_timeout: Span,
+    /// ... and what holds when nobody decides.
+    pub hold_default: Verdict,
     /// Decisions may be revised for this long.
     pub retroactive_window: Span,
     /// Memory for the user, device and address profiles, in bytes each.
