@@ -117,7 +117,9 @@ mod tests {
         for text in ["2001:db8:1:2::1", "[2001:db8:1:2::1]", "[2001:db8:1:2::9]:443"] {
             assert_eq!(shown(text).as_deref(), Some("2001:db8:1:2::/64"), "{text}");
         }
-        for text in ["", "unknown", "garbage", "10.0.0.1:x", "[2001:db8::1]x", "1.2.3", "203.0.113.5, 1.1.1.1"] {
+        for text in
+            ["", "unknown", "garbage", "10.0.0.1:x", "[2001:db8::1]x", "1.2.3", "203.0.113.5, 1.1.1.1"]
+        {
             assert_eq!(shown(text), None, "{text}");
         }
     }

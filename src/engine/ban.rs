@@ -45,7 +45,7 @@ pub enum BanChange {
         /// The entity.
         entity: Entity,
         /// The ban that was in force, as last told.
-        ban: Ban,
+        ban: Box<Ban>,
         /// Who lifted it.
         actor: String,
         /// Why.

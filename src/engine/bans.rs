@@ -80,9 +80,12 @@ impl Bans {
         self.pardons.get(entity).is_none_or(|pardoned| at > *pardoned)
     }
 
-    /// Whether anybody was ever pardoned; saves building an [`Entity`] where nobody was.
-    pub fn any_pardon(&self) -> bool {
-        !self.pardons.is_empty()
+    /// The bans of one entity, strongest first.
+    pub fn of(&self, key: u64, entity: &Entity) -> Vec<Ban> {
+        match self.by_entity.get(&key).and_then(|set| in_force(set, entity)) {
+            Some(BanChange::InForce(bans)) => bans,
+            _ => Vec::new(),
+        }
     }
 
     /// How many bans are in force.
@@ -132,7 +135,7 @@ impl Lift<'_> {
     fn told(&self, ban: Ban) -> BanChange {
         BanChange::Lifted {
             entity: self.entity.clone(),
-            ban,
+            ban: Box::new(ban),
             actor: self.actor.to_owned(),
             reason: self.reason.to_owned(),
             at: self.at,

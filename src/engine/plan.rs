@@ -97,14 +97,19 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
+    /// Which words of a record it is.
+    pub(crate) fn range(&self) -> std::ops::Range<usize> {
+        self.offset..self.offset + self.words
+    }
+
     /// The words of this cell within a record.
     pub(crate) fn of<'r>(&self, record: &'r [u32]) -> &'r [u32] {
-        &record[self.offset..self.offset + self.words]
+        &record[self.range()]
     }
 
     /// The words of this cell within a record.
     pub(crate) fn of_mut<'r>(&self, record: &'r mut [u32]) -> &'r mut [u32] {
-        &mut record[self.offset..self.offset + self.words]
+        &mut record[self.range()]
     }
 }
 
@@ -213,7 +218,12 @@ impl Layout {
             self.spills.extend(spec.spills().iter().map(|word| cell.offset + word));
         }
         let slot = policy.catalogue.iter().position(|name| name.origin == Origin::Signal(number));
-        SignalCell { signal: number, slot: slot.expect("each signal has its name in the catalogue"), cell, window }
+        SignalCell {
+            signal: number,
+            slot: slot.expect("each signal has its name in the catalogue"),
+            cell,
+            window,
+        }
     }
 
     fn limit(&mut self, number: usize, limit: &LimitRule) -> LimitCells {

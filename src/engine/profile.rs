@@ -63,7 +63,9 @@ pub fn see_day(words: &mut [u32], at: Timestamp) {
 pub fn penalty(words: &[u32], at: Timestamp, half_life: Span) -> f32 {
     let points = f32::from_bits(words[PENALTY]);
     match time(words, PENALTY_AT) {
-        Some(since) if points > 0.0 => points * libm::exp2f(-(at.since(since).millis() as f32) / half_life_ms(half_life)),
+        Some(since) if points > 0.0 => {
+            points * libm::exp2f(-(at.since(since).millis() as f32) / half_life_ms(half_life))
+        }
         _ => 0.0,
     }
 }

@@ -99,6 +99,13 @@ pub struct Settings {
     pub shared_address: Option<SharedAddress>,
 }
 
+impl Settings {
+    /// Whether a plan is one that pays.
+    pub fn is_paying(&self, plan: &str) -> bool {
+        self.paying_plans.iter().any(|paying| paying == plan)
+    }
+}
+
 /// From which score, in points, which verdict. Ascending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ladder {
