@@ -15,11 +15,15 @@ use rdkafka::admin::{
 };
 use rdkafka::client::DefaultClientContext;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use rdkafka::metadata::MetadataTopic;
 
 use super::client::{KafkaSettings, Role, open_error};
 use super::deadline::Deadline;
 use super::error::{StreamError, explain};
 use super::topics::{Topic, TopicPlan, TopicSpec};
+
+/// Pause before a new topic is looked for again.
+const SETTLE: Duration = Duration::from_millis(20);
 
 /// What [`create`] did about one topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,7 +60,8 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Makes the topics that do not exist yet. Safe to repeat, and for two to do at once.
+/// Makes the topics that do not exist yet, and waits until the brokers know them. Safe to repeat, and for two to do
+/// at once.
 ///
 /// # Errors
 /// No broker answers, access is denied, or the broker refuses a topic (more replicas than brokers, say).
@@ -79,12 +84,33 @@ pub fn create(
     let results = wait(admin.create_topics(&topics, &options), deadline)
         .ok_or_else(|| silent(settings, doing))?
         .map_err(|error| explain(&settings.brokers, doing, &error, None))?;
-    results
+    let creations = results
         .into_iter()
         .map(|result| made(result).map_err(|(name, code)| refused(settings, &name, code)))
         .zip(&specs)
         .map(|(made, spec)| made.map(|made| Creation { topic: spec.topic, name: spec.name.clone(), made }))
-        .collect()
+        .collect::<Result<_, _>>()?;
+    settle(settings, &admin, &specs, deadline)?;
+    Ok(creations)
+}
+
+/// A topic just made is not known to all parts of a cluster at once: waits until each has its leaders.
+fn settle(
+    settings: &KafkaSettings,
+    admin: &AdminClient<DefaultClientContext>,
+    specs: &[TopicSpec],
+    deadline: Deadline,
+) -> Result<(), StreamError> {
+    loop {
+        let counts = partition_counts(settings, admin, deadline.left())?;
+        if specs.iter().all(|spec| count_of(&counts, &spec.name).is_some()) {
+            return Ok(());
+        }
+        if deadline.passed() {
+            return Err(silent(settings, "waiting for new topics"));
+        }
+        thread::sleep(deadline.step(SETTLE));
+    }
 }
 
 fn new_topic<'a>(spec: &'a TopicSpec, details: &'a [(&'a str, String)], replication: i32) -> NewTopic<'a> {
@@ -131,6 +157,7 @@ pub fn check(
     Ok(differences)
 }
 
+/// Partitions of each topic whose partitions all have a leader.
 fn partition_counts(
     settings: &KafkaSettings,
     admin: &AdminClient<DefaultClientContext>,
@@ -140,10 +167,11 @@ fn partition_counts(
         .inner()
         .fetch_metadata(None, patience)
         .map_err(|error| explain(&settings.brokers, "asking for the topics", &error, None))?;
-    let count = |topic: &rdkafka::metadata::MetadataTopic| {
+    let served = |topic: &&MetadataTopic| topic.partitions().iter().all(|partition| partition.leader() >= 0);
+    let count = |topic: &MetadataTopic| {
         (topic.name().to_owned(), i32::try_from(topic.partitions().len()).unwrap_or(i32::MAX))
     };
-    Ok(metadata.topics().iter().map(count).filter(|(_, count)| *count > 0).collect())
+    Ok(metadata.topics().iter().filter(served).map(count).filter(|(_, count)| *count > 0).collect())
 }
 
 fn count_of(counts: &[(String, i32)], name: &str) -> Option<i32> {
