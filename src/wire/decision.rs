@@ -494,6 +494,7 @@ mod tests {
     #[test]
     fn a_plain_decision_is_this_text() {
         let event = event();
+        let plain = judgement(false);
         let id = plain.id;
         let expected = format!(
             concat!(
@@ -525,7 +526,8 @@ mod tests {
     fn a_verdict_not_known_here_is_read_as_the_weaker_one_told_beside_it() {
         let read = |verdict: &str, weaker: &str| {
             let event = event();
-            let mut record = DecisionRecord::of(&decision(&event, false), Timestamp::default(), "9.9.9");
+            let mut record =
+                DecisionRecord::of(&decision(&event, &judgement(false)), Timestamp::default(), "9.9.9");
             record.verdict = serde_json::from_value(verdict.into()).expect("any word is read");
             record.weaker_verdict = (!weaker.is_empty())
                 .then(|| serde_json::from_value(weaker.into()).expect("any word is read"));
