@@ -11,7 +11,7 @@ use super::decision::{DecisionId, Hold, Judgement, Quality, QualityCode};
 use super::duplicates::{Duplicates, Seen};
 use super::event::{Arrival, Event};
 use super::expr::Slot;
-use super::input::{DeadLetterReason, Input, Outcome, Outputs};
+use super::input::{Input, Outcome, Outputs};
 use super::key::{HashSeed, tuple};
 use super::look::{LimitLook, Look};
 use super::observe::Pool;
@@ -197,13 +197,6 @@ fn content_digest(seed: &HashSeed, event: &Event<'_>) -> u32 {
         text(&event.ip),
     ];
     tuple(hashes.into_iter()) as u32
-}
-
-/// Forgets why: what is told of it is the outcome.
-impl From<super::arrive::Future> for DeadLetterReason {
-    fn from(_: super::arrive::Future) -> Self {
-        DeadLetterReason::FutureTimestamp
-    }
 }
 
 /// How long commands are recognised as repeated.

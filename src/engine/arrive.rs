@@ -9,32 +9,17 @@ use super::event::{Arrival, Event};
 use super::input::DeadLetterReason;
 use super::time::{Span, Timestamp};
 
-/// An event that claims to be further ahead of its append time than the policy lets any clock be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Future;
-
 /// A partition this far behind the fastest one no longer holds back sweeping.
 const IDLE: Span = Span::from_secs(86_400);
 
 impl Engine {
-    /// The effective time of an event: `occurred_at` held within `[append - grace, append + skew]`, and whether that
-    /// moved it. Such a record changes no time when it is refused.
+    /// The effective time of an event, and whether it was moved there. An event that is refused moves no time.
     pub(super) fn arrive(
         &mut self,
         event: &Event<'_>,
         arrival: &Arrival<'_>,
     ) -> Result<(Timestamp, Option<QualityCode>), DeadLetterReason> {
-        let settings = &self.policy.settings;
-        let (occurred, append) = (event.occurred_at, arrival.append_time);
-        if occurred > append.after(settings.max_skew) {
-            return Err(Future.into());
-        }
-        let (earliest, latest) = (append.before(settings.grace), append.after(settings.skew));
-        let arrived = match occurred {
-            at if at < earliest => (earliest, Some(QualityCode::Late)),
-            at if at > latest => (latest, Some(QualityCode::Early)),
-            at => (at, None),
-        };
+        let arrived = self.policy.settings.effective_time(event.occurred_at, arrival.append_time)?;
         self.watermark.note(arrival, arrived.0);
         self.sweep();
         Ok(arrived)

@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use ipnet::IpNet;
 
-use super::decision::ReasonSource;
+use super::decision::{QualityCode, ReasonSource};
 use super::entity::{Entity, EntityKind};
 use super::expr::{Condition, Number, Type};
+use super::input::DeadLetterReason;
 use super::time::{Span, Timestamp};
 use super::verdict::Verdict;
 
@@ -100,6 +101,27 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// The effective time of an event: `occurred` held within `[append - grace, append + skew]`, and whether that moved
+    /// it.
+    ///
+    /// # Errors
+    /// It claims to be more than `max_skew` ahead of its append time.
+    pub fn effective_time(
+        &self,
+        occurred: Timestamp,
+        append: Timestamp,
+    ) -> Result<(Timestamp, Option<QualityCode>), DeadLetterReason> {
+        if occurred > append.after(self.max_skew) {
+            return Err(DeadLetterReason::FutureTimestamp);
+        }
+        let (earliest, latest) = (append.before(self.grace), append.after(self.skew));
+        Ok(match occurred {
+            at if at < earliest => (earliest, Some(QualityCode::Late)),
+            at if at > latest => (latest, Some(QualityCode::Early)),
+            at => (at, None),
+        })
+    }
+
     /// Whether a plan is one that pays.
     pub fn is_paying(&self, plan: &str) -> bool {
         self.paying_plans.iter().any(|paying| paying == plan)
