@@ -1,3 +1,7 @@
 //! weir stands across an event stream and scores the risk of each interaction.
 
+pub mod clock;
+pub mod config;
 pub mod engine;
+pub mod log;
+pub mod metrics;
