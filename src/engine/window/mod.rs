@@ -13,7 +13,6 @@ pub mod count;
 pub mod distinct;
 pub mod sum;
 
-mod bitmap;
 mod divide;
 mod ring;
 
