@@ -70,7 +70,7 @@ pub(super) struct Checker<'a> {
 
 impl Typed {
     /// What a reader would call its type.
-    pub(super) fn type_name(&self) -> &'static str {
+    pub fn type_name(&self) -> &'static str {
         match self {
             Typed::Bool(_) => "a condition",
             Typed::Int(_) => "a whole number",

@@ -4,12 +4,16 @@
 //! its threshold or the policy's hash: a reload gives no fresh quota.
 
 pub mod duration;
+pub mod load;
 pub mod nearest;
 pub mod node;
 pub mod problem;
 pub mod raw;
 pub mod reader;
 pub mod source;
+pub mod tests;
+
+mod build;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

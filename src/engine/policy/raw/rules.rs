@@ -110,11 +110,8 @@ pub enum RawAlgorithm {
         /// Such as `10 per 1s`. Default: `max` per window.
         refill: Option<At<String>>,
     },
-    /// A queue of `max` that drains.
-    LeakyBucket {
-        /// Such as `10 per 1s`. Default: `max` per window.
-        leak: Option<At<String>>,
-    },
+    /// A bucket that holds `max` and leaks `max` in each window, evenly.
+    LeakyBucket {},
     /// Windows aligned to a calendar.
     Calendar {
         /// Time zone, such as `Europe/Berlin`. Default UTC.
