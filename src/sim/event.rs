@@ -102,6 +102,7 @@ impl SimEvent<'_> {
         let record = Record {
             event_id: &self.event_id(),
             occurred_at: self.occurred_at_ms,
+            append_time: (self.at_ms != self.occurred_at_ms).then_some(self.at_ms),
             action: self.action,
             user_id,
             target_id: self.target_id,
@@ -125,6 +126,9 @@ impl SimEvent<'_> {
 struct Record<'a> {
     event_id: &'a str,
     occurred_at: i64,
+    /// When a log would take it, where that is later; for files, on a topic the record's time counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    append_time: Option<i64>,
     action: Action,
     #[serde(skip_serializing_if = "Option::is_none")]
     user_id: Option<&'a str>,
