@@ -1,5 +1,6 @@
 //! The pure core: no Kafka, no disk, no clock, no randomness, no thread.
 
+pub mod duplicates;
 pub mod limit;
 pub mod prefetch;
 pub mod slab;
