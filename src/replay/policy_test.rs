@@ -116,8 +116,11 @@ fn json(value: &Value) -> Json {
     }
 }
 
+/// A decision, and the rules and limits in shadow that would have spoken.
+type Answer = (Judgement, Vec<String>);
+
 /// What was decided on each event; `None` for a duplicate.
-fn judge(policy: &Arc<Policy>, events: &[Vec<u8>]) -> Result<Vec<Option<Judgement>>, String> {
+fn judge(policy: &Arc<Policy>, events: &[Vec<u8>]) -> Result<Vec<Option<Answer>>, String> {
     let mut engine = Engine::new(Arc::clone(policy), SEED);
     let mut outputs = Outputs::default();
     let mut judgements = Vec::with_capacity(events.len());
@@ -128,15 +131,17 @@ fn judge(policy: &Arc<Policy>, events: &[Vec<u8>]) -> Result<Vec<Option<Judgemen
         let arrival = Arrival { topic: "test", partition: 0, offset: number as i64, append_time };
         outputs.clear();
         engine.apply(Input::Event(&decoded.event, arrival), &mut outputs);
-        judgements.push(outputs.judgement.take());
+        let shadow: Vec<String> = outputs.shadow.iter().map(|reason| reason.source.id.clone()).collect();
+        judgements.push(outputs.judgement.take().map(|judgement| (judgement, shadow)));
     }
     Ok(judgements)
 }
 
 /// What of an expectation does not hold.
-fn unmet(expect: &Expectation, test: &RuleTest, judgements: &[Option<Judgement>]) -> Vec<String> {
+fn unmet(expect: &Expectation, test: &RuleTest, judgements: &[Option<Answer>]) -> Vec<String> {
     let number = expect.event.unwrap_or(judgements.len());
-    let Some(Some(judgement)) = number.checked_sub(1).and_then(|index| judgements.get(index)) else {
+    let Some(Some((judgement, shadow))) = number.checked_sub(1).and_then(|index| judgements.get(index))
+    else {
         return vec![format!("event {number}: there is no decision on it")];
     };
     let mut unmet = Vec::new();
@@ -158,7 +163,8 @@ fn unmet(expect: &Expectation, test: &RuleTest, judgements: &[Option<Judgement>]
     }
     if let Some(fires) = expect.fires {
         let words = if fires { "to be" } else { "not to be" };
-        hold(names(&test.about) == fires, format!("expected `{}` {words} among its reasons", test.about));
+        let fired = names(&test.about) || shadow.contains(&test.about);
+        hold(fired == fires, format!("expected `{}` {words} among its reasons", test.about));
     }
     unmet
 }
