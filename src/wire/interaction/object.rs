@@ -196,14 +196,14 @@ impl<'de> TopFields<'de> {
             Top::ForwardedFor => out.forwarded_for = map.next_value_seed(Plain)?,
             Top::Device => out.device = map.next_value_seed(Object::<DeviceFields<'de>>::new(trail))?.device,
             Top::Account => {
-                out.account = map.next_value_seed(Object::<AccountFields<'de>>::new(trail))?.account
+                out.account = map.next_value_seed(Object::<AccountFields<'de>>::new(trail))?.account;
             }
             Top::UserAgent => out.user_agent = map.next_value_seed(Plain)?,
             Top::SessionId => out.session_id = map.next_value_seed(Id)?,
-            Top::Outcome => out.outcome = attempt(map.next_value_seed(Plain)?, trail)?,
+            Top::Outcome => out.outcome = attempt(map.next_value_seed(Plain)?.as_deref(), trail)?,
             Top::ContentHash => out.content_hash = map.next_value_seed(Id)?,
             Top::Attributes => {
-                out.attributes = map.next_value_seed(Object::<OpenFields<'de>>::new(trail))?.out
+                out.attributes = map.next_value_seed(Object::<OpenFields<'de>>::new(trail))?.out;
             }
             Top::AppendTime => out.append_time = map.next_value_seed(Instant(trail))?,
         }
@@ -211,8 +211,8 @@ impl<'de> TopFields<'de> {
     }
 }
 
-fn attempt<E: Error>(text: Option<Text<'_>>, trail: &Trail) -> Result<Option<Attempt>, E> {
-    match text.as_deref().map(str::trim) {
+fn attempt<E: Error>(text: Option<&str>, trail: &Trail) -> Result<Option<Attempt>, E> {
+    match text.map(str::trim) {
         None | Some("") => Ok(None),
         Some("success") => Ok(Some(Attempt::Success)),
         Some("failure") => Ok(Some(Attempt::Failure)),
