@@ -6,5 +6,6 @@ pub mod engine;
 pub mod log;
 pub mod metrics;
 pub mod pipeline;
+pub mod replay;
 pub mod stream;
 pub mod wire;

@@ -68,9 +68,14 @@ mod tests {
 
     #[test]
     fn lengths_of_time() {
-        for (text, millis) in
-            [("50ms", 50), ("10s", 10_000), ("1h30m", 5_400_000), ("7d", 604_800_000), ("0s", 0), (" 2 m ", 120_000)]
-        {
+        for (text, millis) in [
+            ("50ms", 50),
+            ("10s", 10_000),
+            ("1h30m", 5_400_000),
+            ("7d", 604_800_000),
+            ("0s", 0),
+            (" 2 m ", 120_000),
+        ] {
             assert_eq!(duration(text).map(Span::millis), Ok(millis), "{text}");
         }
         for text in ["", " ", "10", "s", "-1s", "1.5h", "1y", "10 10s", "9223372036854775807d", "1s!"] {

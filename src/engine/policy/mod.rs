@@ -3,6 +3,18 @@
 //! What identifies a counter is its dimension, filter, window and algorithm (for limits also the limit's id), never
 //! its threshold or the policy's hash: a reload gives no fresh quota.
 
+pub mod duration;
+pub mod load;
+pub mod nearest;
+pub mod node;
+pub mod problem;
+pub mod raw;
+pub mod reader;
+pub mod source;
+pub mod tests;
+
+mod build;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
