@@ -7,14 +7,12 @@
 
 mod envelope;
 mod object;
-mod schema;
-
-use schemars::JsonSchema;
+pub mod schema;
 
 use super::error::{DecodeError, Trail};
 use super::headers::{self, Envelope, Headers, TraceContext};
 use super::text;
-use crate::engine::event::{Account, Attempt, Device, Event, Text, Value};
+use crate::engine::event::{Event, Text, Value};
 use crate::engine::input::DeadLetterReason;
 use crate::engine::time::Timestamp;
 
@@ -49,61 +47,12 @@ pub struct Decoded<'a> {
 /// Scalars by name, in the order of the record.
 pub(crate) type Attributes<'a> = Vec<(Text<'a>, Value<'a>)>;
 
-/// One interaction, as its producer tells it. Producers send the fields of this schema only; readers skip
-/// fields they do not know. `null` and blank text mean the same as an absent field: unknown.
-#[derive(Clone, Debug, Default, PartialEq, JsonSchema)]
-#[schemars(title = "Interaction", deny_unknown_fields, transform = schema::either_user_or_address)]
+/// An interaction as the JSON tells it: nothing but its syntax, types and times are checked.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Interaction<'a> {
-    /// Unique per acting user or address within the duplicate horizon of the policy.
-    #[schemars(with = "schema::RequiredId")]
-    pub event_id: Option<Text<'a>>,
-    /// When it happened, by the producer's clock: RFC 3339 text with an offset, or milliseconds since the Unix
-    /// epoch, from 2000 to 2200. A leap second is read as the second before it.
-    #[schemars(with = "schema::Time")]
-    pub occurred_at: Option<Timestamp>,
-    /// What was done.
-    #[schemars(with = "schema::Action")]
-    pub action: Option<Text<'a>>,
-    /// Who acted. One of `user_id` and `ip` is required.
-    #[schemars(with = "Option<schema::AnyId>")]
-    pub user_id: Option<Text<'a>>,
-    /// What it was done to.
-    #[schemars(with = "Option<schema::AnyId>")]
-    pub target_id: Option<Text<'a>>,
-    /// Whom the target belongs to.
-    #[schemars(with = "Option<schema::AnyId>")]
-    pub target_owner_id: Option<Text<'a>>,
-    /// The peer address, IPv4 or IPv6, with or without port and brackets.
-    #[schemars(with = "Option<schema::Address>")]
-    pub ip: Option<Text<'a>>,
-    /// The `X-Forwarded-For` list as received; read only as far as the policy trusts hops. The short name `xff`
-    /// is read too.
-    #[schemars(with = "Option<schema::ForwardedFor>")]
-    pub forwarded_for: Option<Text<'a>>,
-    /// The acting device: its `id`, and fingerprint attributes by name.
-    #[schemars(with = "Option<schema::DeviceObject>")]
-    pub device: Device<'a>,
-    /// The acting account, as its owner service knows it.
-    #[schemars(with = "Option<schema::AccountObject>")]
-    pub account: Account<'a>,
-    /// Opaque text of the client.
-    #[schemars(with = "Option<schema::UserAgent>")]
-    pub user_agent: Option<Text<'a>>,
-    /// Login session.
-    #[schemars(with = "Option<schema::AnyId>")]
-    pub session_id: Option<Text<'a>>,
-    /// Whether what was tried worked, for instance a login.
-    #[schemars(with = "Option<schema::Outcome>")]
-    pub outcome: Option<Attempt>,
-    /// Hash of the content posted, made by the producer; equal content has equal hashes.
-    #[schemars(with = "Option<schema::AnyId>")]
-    pub content_hash: Option<Text<'a>>,
-    /// Open attributes for rules: at most 64, each text, number or truth value; lists and objects are skipped.
-    #[schemars(with = "Option<schema::OpenObject>")]
-    pub attributes: Attributes<'a>,
-    /// In files only: when a log took the record. On a topic the record's timestamp counts and this is skipped.
-    #[schemars(with = "Option<schema::Time>")]
-    pub append_time: Option<Timestamp>,
+    event: Event<'a>,
+    occurred_at: Option<Timestamp>,
+    append_time: Option<Timestamp>,
 }
 
 /// Reads one record. Costs about as much as parsing its JSON once.
@@ -160,77 +109,56 @@ fn decode_text<'a>(
 ) -> Result<Decoded<'a>, DecodeError> {
     let trail = Trail::default();
     let mut parser = serde_json::Deserializer::from_str(text);
-    let interaction = object::read(&mut parser, &trail)
-        .and_then(|interaction| parser.end().map(|()| interaction))
+    let mut told = Interaction::default();
+    object::read(&mut parser, &trail, &mut told)
+        .and_then(|()| parser.end())
         .map_err(|error| DecodeError::from_json(&error, &trail))?;
-    let append_time = interaction.append_time;
-    Ok(Decoded { event: interaction.into_event(limits)?, append_time, trace })
+    told.event.occurred_at = told.occurred_at.ok_or_else(|| text::missing("occurred_at"))?;
+    check(&mut told.event, limits)?;
+    Ok(Decoded { event: told.event, append_time: told.append_time, trace })
 }
 
-impl<'a> Interaction<'a> {
-    /// The event, with every rule kept that is not a matter of JSON: what must be there, lengths, characters.
-    ///
-    /// # Errors
-    /// `missing_field` or `invalid_field` with the path.
-    pub fn into_event(self, limits: &DecodeLimits) -> Result<Event<'a>, DecodeError> {
-        let id = |text, field| text::id(text, field, limits.id_max);
-        let event = Event {
-            id: required(id(self.event_id, "event_id")?, "event_id")?,
-            occurred_at: required(self.occurred_at, "occurred_at")?,
-            action: required(id(self.action, "action")?, "action")?,
-            user: id(self.user_id, "user_id")?,
-            target: id(self.target_id, "target_id")?,
-            target_owner: id(self.target_owner_id, "target_owner_id")?,
-            ip: id(self.ip, "ip")?,
-            forwarded_for: text::bounded(self.forwarded_for, "forwarded_for", limits.text_max)?,
-            device: device(self.device, limits)?,
-            account: account(self.account, limits)?,
-            user_agent: text::bounded(self.user_agent, "user_agent", limits.text_max)?,
-            session: id(self.session_id, "session_id")?,
-            outcome: self.outcome,
-            content_hash: id(self.content_hash, "content_hash")?,
-            attributes: attributes(self.attributes, "attributes", limits)?,
-        };
-        if event.user.is_none() && event.ip.is_none() {
-            return Err(error(
-                DeadLetterReason::MissingField,
-                "user_id",
-                "one of `user_id` and `ip` is required",
-            ));
-        }
-        Ok(event)
+/// Every rule that is not a matter of JSON: what must be there, lengths, characters. Blank text goes.
+fn check(event: &mut Event<'_>, limits: &DecodeLimits) -> Result<(), DecodeError> {
+    text::required(&event.id, "event_id", limits.id_max)?;
+    text::required(&event.action, "action", limits.id_max)?;
+    for (id, field) in [
+        (&mut event.user, "user_id"),
+        (&mut event.target, "target_id"),
+        (&mut event.target_owner, "target_owner_id"),
+        (&mut event.ip, "ip"),
+        (&mut event.session, "session_id"),
+        (&mut event.content_hash, "content_hash"),
+        (&mut event.device.id, "device.id"),
+        (&mut event.account.plan, "account.plan"),
+    ] {
+        text::id(id, field, limits.id_max)?;
     }
+    text::bounded(&mut event.user_agent, "user_agent", limits.text_max)?;
+    text::bounded(&mut event.forwarded_for, "forwarded_for", limits.text_max)?;
+    attributes(&mut event.attributes, "attributes", limits)?;
+    attributes(&mut event.device.attributes, "device", limits)?;
+    attributes(&mut event.account.attributes, "account", limits)?;
+    if event.user.is_none() && event.ip.is_none() {
+        return Err(error(
+            DeadLetterReason::MissingField,
+            "user_id",
+            "one of `user_id` and `ip` is required",
+        ));
+    }
+    Ok(())
 }
 
 fn error(reason: DeadLetterReason, place: &str, message: &str) -> DecodeError {
     DecodeError::new(reason, place, message)
 }
 
-fn required<T>(value: Option<T>, field: &str) -> Result<T, DecodeError> {
-    value.ok_or_else(|| error(DeadLetterReason::MissingField, field, "required, but absent, null or blank"))
-}
-
-fn device<'a>(device: Device<'a>, limits: &DecodeLimits) -> Result<Device<'a>, DecodeError> {
-    Ok(Device {
-        id: text::id(device.id, "device.id", limits.id_max)?,
-        attributes: attributes(device.attributes, "device", limits)?,
-    })
-}
-
-fn account<'a>(account: Account<'a>, limits: &DecodeLimits) -> Result<Account<'a>, DecodeError> {
-    Ok(Account {
-        created_at: account.created_at,
-        plan: text::id(account.plan, "account.plan", limits.id_max)?,
-        attributes: attributes(account.attributes, "account", limits)?,
-    })
-}
-
-/// Bounds every name and text; blank text is absent.
-fn attributes<'a>(
-    mut attributes: Attributes<'a>,
-    parent: &str,
+/// Bounds every name and text; blank text goes.
+fn attributes(
+    attributes: &mut Attributes<'_>,
+    parent: &'static str,
     limits: &DecodeLimits,
-) -> Result<Attributes<'a>, DecodeError> {
+) -> Result<(), DecodeError> {
     let fits = |(name, value): &(Text<'_>, Value<'_>)| {
         name.len() <= limits.id_max && !matches!(value, Value::Text(text) if text.len() > limits.text_max)
     };
@@ -240,13 +168,14 @@ fn attributes<'a>(
         let place = format!("{parent}.{}", text::cut(name, 64));
         return Err(DecodeError::new(DeadLetterReason::InvalidField, place, message));
     }
-    attributes.retain(|(_, value)| !matches!(value, Value::Text(text) if text.trim_start().is_empty()));
-    Ok(attributes)
+    attributes.retain(|(_, value)| !matches!(value, Value::Text(text) if text::is_blank(text)));
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::event::{Account, Attempt, Device};
 
     fn read(json: &str) -> Result<Decoded<'_>, DecodeError> {
         decode(Some(json.as_bytes()), &[], &DecodeLimits::default())

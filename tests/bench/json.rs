@@ -55,21 +55,21 @@ fn main() {
     divan::main();
 }
 
-#[divan::bench]
+#[divan::bench(sample_size = 500)]
 fn read_bare_from_slice(bencher: Bencher<'_, '_>) {
     bencher.bench(|| {
         serde_json::from_slice::<Bare<'_>>(black_box(EVENT.as_bytes())).map(|bare| bare.occurred_at)
     });
 }
 
-#[divan::bench]
-fn read_interaction_from_slice(bencher: Bencher<'_, '_>) {
+#[divan::bench(sample_size = 500)]
+fn read_interaction_bare(bencher: Bencher<'_, '_>) {
     bencher.bench(|| {
         serde_json::from_slice::<Interaction<'_>>(black_box(EVENT.as_bytes())).map(|i| i.occurred_at)
     });
 }
 
-#[divan::bench]
+#[divan::bench(sample_size = 500)]
 fn read_decode(bencher: Bencher<'_, '_>) {
     let limits = DecodeLimits::default();
     bencher.bench(|| {
@@ -77,7 +77,7 @@ fn read_decode(bencher: Bencher<'_, '_>) {
     });
 }
 
-#[divan::bench]
+#[divan::bench(sample_size = 500)]
 fn write_decision_by_hand(bencher: Bencher<'_, '_>) {
     let event = event();
     let decision = sample(&event);
@@ -86,7 +86,7 @@ fn write_decision_by_hand(bencher: Bencher<'_, '_>) {
     });
 }
 
-#[divan::bench]
+#[divan::bench(sample_size = 500)]
 fn write_decision_by_serde(bencher: Bencher<'_, '_>) {
     let event = event();
     let record = DecisionRecord::of(&sample(&event), Timestamp::from_millis(1), "0.1.0");

@@ -17,9 +17,10 @@ use crate::wire::seed::{Plain, Skip};
 pub(super) fn open(text: &str) -> Result<(&str, TraceContext<'_>), DecodeError> {
     let trail = Trail::default();
     let mut parser = serde_json::Deserializer::from_str(text);
-    let envelope = Object::<Parts<'_>>::new(&trail)
+    let mut envelope = Parts::default();
+    Object(&trail, &mut envelope)
         .deserialize(&mut parser)
-        .and_then(|envelope| parser.end().map(|()| envelope))
+        .and_then(|()| parser.end())
         .map_err(|error| DecodeError::from_json(&error, &trail))?;
     envelope.check()?;
     let trace = TraceContext::new(borrowed(envelope.traceparent), borrowed(envelope.tracestate));
@@ -89,7 +90,7 @@ impl Parts<'_> {
     }
 }
 
-impl<'de> Fields<'de> for Parts<'de> {
+impl<'de> Fields<'de> for &mut Parts<'de> {
     fn read<A: MapAccess<'de>>(
         &mut self,
         key: Text<'de>,

@@ -1,10 +1,9 @@
 //! The objects of an interaction: which key goes where, and that no key comes twice.
 //!
 //! One generic visitor walks an object; each kind of object says what to do with a key. On an error the field
-//! path is left in the trail.
+//! path is left in the trail. Everything is read into place.
 
 use std::fmt;
-use std::marker::PhantomData;
 
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
@@ -12,6 +11,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use super::{Attributes, Interaction};
 use crate::engine::event::{Account, Attempt, Device, Text};
 use crate::engine::input::DeadLetterReason;
+use crate::engine::time::Timestamp;
 use crate::wire::error::Trail;
 use crate::wire::seed::{Id, Instant, Key, Plain, Scalar, Skip};
 
@@ -19,59 +19,57 @@ use crate::wire::seed::{Id, Instant, Key, Plain, Scalar, Skip};
 pub(super) const KEYS_MAX: usize = 64;
 
 /// An object that is read key by key.
-pub(super) trait Fields<'de>: Default {
+pub(super) trait Fields<'de> {
     /// Reads the value of one key.
     fn read<A: MapAccess<'de>>(&mut self, key: Text<'de>, map: &mut A, trail: &Trail)
     -> Result<(), A::Error>;
 }
 
-/// Reads the object of an interaction.
-pub(super) fn read<'de, D: Deserializer<'de>>(from: D, trail: &Trail) -> Result<Interaction<'de>, D::Error> {
-    Object::<TopFields<'de>>::new(trail).deserialize(from).map(|fields| fields.out)
+/// Reads the object of an interaction into place: an event is too large to be moved about.
+pub(super) fn read<'de, D: Deserializer<'de>>(
+    from: D,
+    trail: &Trail,
+    into: &mut Interaction<'de>,
+) -> Result<(), D::Error> {
+    Object(trail, TopFields { out: into, seen: Seen::default() }).deserialize(from)
 }
 
-/// For measuring and for tools: what the JSON says, without the checks of
-/// [`into_event`](Interaction::into_event).
+/// For measuring and for tools: what the JSON says, without the checks that [`super::decode`] makes after it.
 impl<'de> Deserialize<'de> for Interaction<'de> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        read(from, &Trail::default())
+        let mut out = Self::default();
+        read(from, &Trail::default(), &mut out)?;
+        Ok(out)
     }
 }
 
 /// Reads any object; `null` is an empty one.
-pub(super) struct Object<'t, T>(&'t Trail, PhantomData<T>);
-
-impl<'t, T> Object<'t, T> {
-    pub(super) fn new(trail: &'t Trail) -> Self {
-        Self(trail, PhantomData)
-    }
-}
+pub(super) struct Object<'t, T>(pub(super) &'t Trail, pub(super) T);
 
 impl<'de, T: Fields<'de>> DeserializeSeed<'de> for Object<'_, T> {
-    type Value = T;
+    type Value = ();
 
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<T, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
         from.deserialize_any(self)
     }
 }
 
 impl<'de, T: Fields<'de>> Visitor<'de> for Object<'_, T> {
-    type Value = T;
+    type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
-    fn visit_unit<E: Error>(self) -> Result<T, E> {
-        Ok(T::default())
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        Ok(())
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<T, A::Error> {
-        let mut fields = T::default();
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key_seed(Key)? {
-            fields.read(key, &mut map, self.0)?;
+            self.1.read(key, &mut map, self.0)?;
         }
-        Ok(fields)
+        Ok(())
     }
 }
 
@@ -115,9 +113,8 @@ fn too_many<E: Error>(trail: &Trail) -> E {
     trail.fault(DeadLetterReason::InvalidField, format!("more than {KEYS_MAX} keys in one object"))
 }
 
-#[derive(Default)]
-struct TopFields<'de> {
-    out: Interaction<'de>,
+struct TopFields<'o, 'de> {
+    out: &'o mut Interaction<'de>,
     seen: Seen<'de>,
 }
 
@@ -166,7 +163,7 @@ impl Top {
     }
 }
 
-impl<'de> Fields<'de> for TopFields<'de> {
+impl<'de> Fields<'de> for TopFields<'_, 'de> {
     fn read<A: MapAccess<'de>>(
         &mut self,
         key: Text<'de>,
@@ -182,37 +179,33 @@ impl<'de> Fields<'de> for TopFields<'de> {
     }
 }
 
-impl<'de> TopFields<'de> {
+impl<'de> TopFields<'_, 'de> {
     fn known<A: MapAccess<'de>>(&mut self, field: Top, map: &mut A, trail: &Trail) -> Result<(), A::Error> {
-        let out = &mut self.out;
+        let event = &mut self.out.event;
         match field {
-            Top::EventId => out.event_id = map.next_value_seed(Id)?,
-            Top::OccurredAt => out.occurred_at = map.next_value_seed(Instant(trail))?,
-            Top::Action => out.action = map.next_value_seed(Plain)?,
-            Top::UserId => out.user_id = map.next_value_seed(Id)?,
-            Top::TargetId => out.target_id = map.next_value_seed(Id)?,
-            Top::TargetOwnerId => out.target_owner_id = map.next_value_seed(Id)?,
-            Top::Ip => out.ip = map.next_value_seed(Plain)?,
-            Top::ForwardedFor => out.forwarded_for = map.next_value_seed(Plain)?,
-            Top::Device => out.device = map.next_value_seed(Object::<DeviceFields<'de>>::new(trail))?.device,
-            Top::Account => {
-                out.account = map.next_value_seed(Object::<AccountFields<'de>>::new(trail))?.account
-            }
-            Top::UserAgent => out.user_agent = map.next_value_seed(Plain)?,
-            Top::SessionId => out.session_id = map.next_value_seed(Id)?,
-            Top::Outcome => out.outcome = attempt(map.next_value_seed(Plain)?, trail)?,
-            Top::ContentHash => out.content_hash = map.next_value_seed(Id)?,
-            Top::Attributes => {
-                out.attributes = map.next_value_seed(Object::<OpenFields<'de>>::new(trail))?.out
-            }
-            Top::AppendTime => out.append_time = map.next_value_seed(Instant(trail))?,
+            Top::EventId => event.id = map.next_value_seed(Id)?.unwrap_or_default(),
+            Top::OccurredAt => self.out.occurred_at = map.next_value_seed(Instant(trail))?,
+            Top::Action => event.action = map.next_value_seed(Plain)?.unwrap_or_default(),
+            Top::UserId => event.user = map.next_value_seed(Id)?,
+            Top::TargetId => event.target = map.next_value_seed(Id)?,
+            Top::TargetOwnerId => event.target_owner = map.next_value_seed(Id)?,
+            Top::Ip => event.ip = map.next_value_seed(Plain)?,
+            Top::ForwardedFor => event.forwarded_for = map.next_value_seed(Plain)?,
+            Top::Device => map.next_value_seed(Object(trail, DeviceFields::of(&mut event.device)))?,
+            Top::Account => map.next_value_seed(Object(trail, AccountFields::of(&mut event.account)))?,
+            Top::UserAgent => event.user_agent = map.next_value_seed(Plain)?,
+            Top::SessionId => event.session = map.next_value_seed(Id)?,
+            Top::Outcome => event.outcome = attempt(map.next_value_seed(Plain)?.as_deref(), trail)?,
+            Top::ContentHash => event.content_hash = map.next_value_seed(Id)?,
+            Top::Attributes => map.next_value_seed(Object(trail, OpenFields::of(&mut event.attributes)))?,
+            Top::AppendTime => self.out.append_time = map.next_value_seed(Instant(trail))?,
         }
         Ok(())
     }
 }
 
-fn attempt<E: Error>(text: Option<Text<'_>>, trail: &Trail) -> Result<Option<Attempt>, E> {
-    match text.as_deref().map(str::trim) {
+fn attempt<E: Error>(text: Option<&str>, trail: &Trail) -> Result<Option<Attempt>, E> {
+    match text.map(str::trim) {
         None | Some("") => Ok(None),
         Some("success") => Ok(Some(Attempt::Success)),
         Some("failure") => Ok(Some(Attempt::Failure)),
@@ -221,52 +214,52 @@ fn attempt<E: Error>(text: Option<Text<'_>>, trail: &Trail) -> Result<Option<Att
 }
 
 /// An object whose keys are all attributes.
-#[derive(Default)]
-struct OpenFields<'de> {
-    out: Attributes<'de>,
+struct OpenFields<'o, 'de> {
+    out: &'o mut Attributes<'de>,
     /// Keys that hold nothing: they may not come twice either.
     empty: Vec<Text<'de>>,
 }
 
-impl<'de> Fields<'de> for OpenFields<'de> {
+impl<'o, 'de> OpenFields<'o, 'de> {
+    fn of(out: &'o mut Attributes<'de>) -> Self {
+        Self { out, empty: Vec::new() }
+    }
+}
+
+impl<'de> Fields<'de> for OpenFields<'_, 'de> {
     fn read<A: MapAccess<'de>>(
         &mut self,
         key: Text<'de>,
         map: &mut A,
         trail: &Trail,
     ) -> Result<(), A::Error> {
-        attribute(key, map, trail, &mut self.out, &mut self.empty)
+        if self.out.iter().any(|(name, _)| *name == key) || self.empty.contains(&key) {
+            return Err(repeated(&key, trail));
+        }
+        if self.out.len() + self.empty.len() >= KEYS_MAX {
+            return Err(too_many(trail));
+        }
+        match map.next_value_seed(Scalar).inspect_err(|_| trail.inside(&key))? {
+            Some(value) => self.out.push((key, value)),
+            None => self.empty.push(key),
+        }
+        Ok(())
     }
 }
 
-fn attribute<'de, A: MapAccess<'de>>(
-    key: Text<'de>,
-    map: &mut A,
-    trail: &Trail,
-    out: &mut Attributes<'de>,
-    empty: &mut Vec<Text<'de>>,
-) -> Result<(), A::Error> {
-    if out.iter().any(|(name, _)| *name == key) || empty.contains(&key) {
-        return Err(repeated(&key, trail));
-    }
-    if out.len() + empty.len() >= KEYS_MAX {
-        return Err(too_many(trail));
-    }
-    match map.next_value_seed(Scalar).inspect_err(|_| trail.inside(&key))? {
-        Some(value) => out.push((key, value)),
-        None => empty.push(key),
-    }
-    Ok(())
-}
-
-#[derive(Default)]
-struct DeviceFields<'de> {
-    device: Device<'de>,
-    empty: Vec<Text<'de>>,
+struct DeviceFields<'o, 'de> {
+    id: &'o mut Option<Text<'de>>,
+    others: OpenFields<'o, 'de>,
     seen: Seen<'de>,
 }
 
-impl<'de> Fields<'de> for DeviceFields<'de> {
+impl<'o, 'de> DeviceFields<'o, 'de> {
+    fn of(device: &'o mut Device<'de>) -> Self {
+        Self { id: &mut device.id, others: OpenFields::of(&mut device.attributes), seen: Seen::default() }
+    }
+}
+
+impl<'de> Fields<'de> for DeviceFields<'_, 'de> {
     fn read<A: MapAccess<'de>>(
         &mut self,
         key: Text<'de>,
@@ -274,22 +267,33 @@ impl<'de> Fields<'de> for DeviceFields<'de> {
         trail: &Trail,
     ) -> Result<(), A::Error> {
         if key != "id" {
-            return attribute(key, map, trail, &mut self.device.attributes, &mut self.empty);
+            return self.others.read(key, map, trail);
         }
         self.seen.known(0, &key, trail)?;
-        self.device.id = map.next_value_seed(Id).inspect_err(|_| trail.inside(&key))?;
+        *self.id = map.next_value_seed(Id).inspect_err(|_| trail.inside(&key))?;
         Ok(())
     }
 }
 
-#[derive(Default)]
-struct AccountFields<'de> {
-    account: Account<'de>,
-    empty: Vec<Text<'de>>,
+struct AccountFields<'o, 'de> {
+    created_at: &'o mut Option<Timestamp>,
+    plan: &'o mut Option<Text<'de>>,
+    others: OpenFields<'o, 'de>,
     seen: Seen<'de>,
 }
 
-impl<'de> Fields<'de> for AccountFields<'de> {
+impl<'o, 'de> AccountFields<'o, 'de> {
+    fn of(account: &'o mut Account<'de>) -> Self {
+        Self {
+            created_at: &mut account.created_at,
+            plan: &mut account.plan,
+            others: OpenFields::of(&mut account.attributes),
+            seen: Seen::default(),
+        }
+    }
+}
+
+impl<'de> Fields<'de> for AccountFields<'_, 'de> {
     fn read<A: MapAccess<'de>>(
         &mut self,
         key: Text<'de>,
@@ -299,14 +303,13 @@ impl<'de> Fields<'de> for AccountFields<'de> {
         match &*key {
             "created_at" => {
                 self.seen.known(0, &key, trail)?;
-                self.account.created_at =
-                    map.next_value_seed(Instant(trail)).inspect_err(|_| trail.inside(&key))?;
+                *self.created_at = map.next_value_seed(Instant(trail)).inspect_err(|_| trail.inside(&key))?;
             }
             "plan" => {
                 self.seen.known(1, &key, trail)?;
-                self.account.plan = map.next_value_seed(Plain).inspect_err(|_| trail.inside(&key))?;
+                *self.plan = map.next_value_seed(Plain).inspect_err(|_| trail.inside(&key))?;
             }
-            _ => return attribute(key, map, trail, &mut self.account.attributes, &mut self.empty),
+            _ => return self.others.read(key, map, trail),
         }
         Ok(())
     }

@@ -1,32 +1,86 @@
 //! What the JSON Schema says of each kind of field of an interaction.
 
-use schemars::Schema;
+use schemars::{JsonSchema, Schema};
 use serde_json::json;
 
 use crate::wire::quantity::inline_schema;
 
+/// One interaction, as its producer tells it. Producers send the fields of this schema only; readers skip
+/// fields they do not know. `null` and blank text mean the same as an absent field: unknown. Lengths are in
+/// characters here and in bytes for readers, which are the stricter.
+#[derive(Debug, JsonSchema)]
+#[schemars(title = "Interaction", deny_unknown_fields, transform = either_user_or_address)]
+#[allow(dead_code, reason = "the fields are read by the schema generator only")]
+pub struct InteractionSchema {
+    /// Unique per acting user or address within the duplicate horizon of the policy.
+    event_id: RequiredId,
+    /// When it happened, by the producer's clock: RFC 3339 text with an offset, or milliseconds since the Unix
+    /// epoch, from 2000 to 2200. A leap second is read as the second before it.
+    occurred_at: Time,
+    /// What was done.
+    action: Action,
+    /// Who acted. One of `user_id` and `ip` is required.
+    user_id: Option<AnyId>,
+    /// What it was done to.
+    target_id: Option<AnyId>,
+    /// Whom the target belongs to.
+    target_owner_id: Option<AnyId>,
+    /// The peer address, IPv4 or IPv6, with or without port and brackets.
+    ip: Option<Address>,
+    /// The `X-Forwarded-For` list as received; read only as far as the policy trusts hops. Readers take the
+    /// short name `xff` too.
+    forwarded_for: Option<ForwardedFor>,
+    /// The acting device: its `id`, and fingerprint attributes by name.
+    device: Option<DeviceObject>,
+    /// The acting account, as its owner service knows it.
+    account: Option<AccountObject>,
+    /// Opaque text of the client.
+    user_agent: Option<UserAgent>,
+    /// Login session.
+    session_id: Option<AnyId>,
+    /// Whether what was tried worked, for instance a login.
+    outcome: Option<Outcome>,
+    /// Hash of the content posted, made by the producer; equal content has equal hashes.
+    content_hash: Option<AnyId>,
+    /// Open attributes for rules: at most 64, each text, number or truth value; lists and objects are skipped.
+    attributes: Option<OpenObject>,
+    /// In files only: when a log took the record. On a topic the record's timestamp counts and this is skipped.
+    append_time: Option<Time>,
+}
+
 /// A required id.
-pub(super) struct RequiredId;
+#[derive(Debug)]
+struct RequiredId;
 /// An optional id.
-pub(super) struct AnyId;
+#[derive(Debug)]
+struct AnyId;
 /// What was done.
-pub(super) struct Action;
+#[derive(Debug)]
+struct Action;
 /// An instant, as text or number.
-pub(super) struct Time;
+#[derive(Debug)]
+struct Time;
 /// A peer address.
-pub(super) struct Address;
+#[derive(Debug)]
+struct Address;
 /// A list of addresses.
-pub(super) struct ForwardedFor;
+#[derive(Debug)]
+struct ForwardedFor;
 /// The text of a client.
-pub(super) struct UserAgent;
+#[derive(Debug)]
+struct UserAgent;
 /// Success or failure.
-pub(super) struct Outcome;
+#[derive(Debug)]
+struct Outcome;
 /// The device.
-pub(super) struct DeviceObject;
+#[derive(Debug)]
+struct DeviceObject;
 /// The account.
-pub(super) struct AccountObject;
+#[derive(Debug)]
+struct AccountObject;
 /// Open attributes.
-pub(super) struct OpenObject;
+#[derive(Debug)]
+struct OpenObject;
 
 inline_schema!(RequiredId, "RequiredId", {
     "type": ["string", "integer"],
@@ -156,7 +210,7 @@ fn attribute() -> serde_json::Value {
 }
 
 /// Sign-up has no user yet: one of user and address must be there.
-pub(super) fn either_user_or_address(schema: &mut Schema) {
+fn either_user_or_address(schema: &mut Schema) {
     let told = |field: &str, kind: serde_json::Value| json!({ "required": [field], "properties": { field: { "type": kind, "pattern": "\\S" } } });
     schema.insert(
         "anyOf".to_owned(),
