@@ -7,7 +7,7 @@
 //! producer and the group's generation in each commit, never this news.
 
 use std::collections::BTreeSet;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -95,10 +95,7 @@ impl Ownership {
 
     /// The next news, waiting at most `patience`.
     pub fn next(&self, patience: Duration) -> Option<OwnershipEvent> {
-        match self.events.recv_timeout(patience) {
-            Ok(event) => Some(event),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-        }
+        self.events.recv_timeout(patience).ok()
     }
 
     /// True while this instance owns the shard, as far as it knows.
