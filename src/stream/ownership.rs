@@ -3,7 +3,8 @@
 //! The group is subscribed to the journal topic: whoever is assigned its partition k owns shard k. No record is read
 //! through the membership: its partitions are paused at their end, and the journal is read by an
 //! [`super::input::Input`] of its own. Leaving gives the shards up at once; dying gives them up after the session
-//! timeout. Losing a partition is told after the fact: what stops a former owner is the fence of the transactional
+//! timeout. The membership has a thread of its own and so outlives a scorer that hangs: whoever finds that out must
+//! leave or end the process. Losing a partition is told after the fact: what stops a former owner is the fence of the transactional
 //! producer and the group's generation in each commit, never this news.
 
 use std::collections::BTreeSet;
