@@ -6,6 +6,7 @@ mod broker;
 mod raw_produce;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use raw_produce::RawRecord;
@@ -268,6 +269,45 @@ fn ownership_is_kept_while_alive_and_handed_over_when_left() {
     assert!(matches!(&outcome, Err(CommitError::Aborted(cause)) if cause.stale_member), "{outcome:?}");
     assert_eq!(writer.commit(&[&batch(&["x"])], &offsets, || second.group_metadata(), |_| {}), Ok(()));
     assert!(second.leave(PATIENCE));
+}
+
+/// Members come and go while the owner commits: it stays the owner, at worst sends a batch again, and each batch is
+/// seen once and in order.
+#[test]
+#[allow(clippy::print_stdout, reason = "a measured figure")]
+fn members_that_come_and_go_cost_the_owner_at_most_a_resend() {
+    let bench = Bench::new("churn");
+    let owner = bench.join();
+    acquire(&owner);
+    let mut writer = bench.writer();
+    let done = AtomicBool::new(false);
+    let (mut sent, mut resent) = (0, 0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..4 {
+                let guest = bench.join();
+                assert_eq!(guest.next(Duration::from_millis(700)), None, "a guest takes nothing");
+                assert!(guest.leave(PATIENCE));
+            }
+            done.store(true, Ordering::Release);
+        });
+        let deadline = Instant::now() + 2 * PATIENCE;
+        while !done.load(Ordering::Acquire) && Instant::now() < deadline {
+            let batch = batch(&[&sent.to_string()]);
+            let offsets = [InputOffset { topic: Topic::Interactions, partition: 0, next: sent + 1 }];
+            match writer.commit(&[&batch], &offsets, || owner.group_metadata(), |_| {}) {
+                Ok(()) => sent += 1,
+                Err(CommitError::Aborted(cause)) if cause.stale_member => resent += 1,
+                other => panic!("{other:?}"),
+            }
+            assert!(owner.owns(0));
+        }
+    });
+    assert_eq!(owner.next(Duration::ZERO), None, "nothing was lost or acquired meanwhile");
+    let seen = values(&read_to_end(&bench.decisions(), 2));
+    assert!(seen.iter().cloned().eq((0..sent).map(|n| n.to_string())));
+    assert_eq!(bench.lookup().committed(Topic::Interactions, 1, PATIENCE), Ok(vec![Some(sent)]));
+    println!("{sent} transactions while members came and went, {resent} sent again");
 }
 
 #[test]
