@@ -25,7 +25,8 @@ struct One {
 
 impl One {
     fn new(algorithm: Algorithm, max: i64) -> Self {
-        let limit = Limit::new(&LimitSpec { algorithm, max: Max::AtMost(max), grace: span(GRACE) }).unwrap();
+        let limit = Limit::new(&LimitSpec { algorithm, max: Max::AtMost(max), grace: span(GRACE) })
+            .expect("a valid limit");
         Self { cell: vec![0; limit.words()], limit, recorded: Vec::new() }
     }
 

@@ -249,11 +249,15 @@ impl Form {
         Ok(match algorithm {
             Algorithm::SlidingLog { .. } => Self::SlidingLog(SlidingLog::new(window, max)?),
             Algorithm::SlidingWindow { slots, .. } => {
+                spec::countable(max)?;
                 Self::SlidingWindow(SlidingWindow::new(window, *slots)?)
             }
             Algorithm::TokenBucket { refill, .. } => Self::Bucket(token_bucket::drain(max, *refill, window)?),
             Algorithm::LeakyBucket { .. } => Self::Bucket(leaky_bucket::drain(max, window)?),
-            Algorithm::Calendar { zone, .. } => Self::Calendar(Calendar::new(window, zone)?),
+            Algorithm::Calendar { zone, .. } => {
+                spec::countable(max)?;
+                Self::Calendar(Calendar::new(window, zone)?)
+            }
         })
     }
 }
