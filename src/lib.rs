@@ -7,5 +7,6 @@ pub mod log;
 pub mod metrics;
 pub mod pipeline;
 pub mod replay;
+pub mod sim;
 pub mod stream;
 pub mod wire;

@@ -32,7 +32,7 @@ impl Engine {
         let settings = &policy.settings;
         let settled_accounts = DistinctSpec::new(SHARED_WINDOW, SHARED_SLOTS);
         let address_words = profile::ADDRESS_WORDS + settled_accounts.words();
-        let spills = settled_accounts.spills().iter().map(|word| profile::ADDRESS_WORDS + word).collect();
+        let spills = vec![profile::ADDRESS_WORDS + DistinctSpec::SPILL_WORD];
         Self {
             tables: plan.dimensions.iter().map(|dimension| Table::new(dimension.spec.clone())).collect(),
             users: Table::new(profile_spec(settings, profile::USER_WORDS, Vec::new())),

@@ -99,9 +99,10 @@ impl Engine {
         let mut look = self.look(event, at, address, text.as_deref());
         look.quality.extend(late.map(whole_event));
         look.quality.extend((seen == Seen::Conflict).then(|| whole_event(QualityCode::IdConflict)));
-        let judged = decide(&self.policy, &self.plan, event, &look);
+        let mut judged = decide(&self.policy, &self.plan, event, &look);
         let id = DecisionId::first(&arrival, &event.id);
         self.record(event, &look, &judged, id, out);
+        out.shadow.append(&mut judged.shadow);
         out.judgement = Some(self.tell(&mut look, judged, id));
         self.close(look);
         Outcome::Decided

@@ -25,6 +25,8 @@ pub struct Judged {
     pub reasons: Vec<Reason>,
     /// How long to wait, for refusals that time heals.
     pub retry_after: Option<Span>,
+    /// What rules and limits in shadow would have said.
+    pub shadow: Vec<Reason>,
     /// Rules that fired, whatever their mode (indices).
     pub fired: Vec<usize>,
     /// For each limit of the look: the verdict it asked for after guards and exemptions.
@@ -52,6 +54,7 @@ struct Bench<'b, 'e> {
     verdict: Verdict,
     retry_after: Option<Span>,
     reasons: Vec<Reason>,
+    shadow: Vec<Reason>,
     /// Points by family, before caps.
     points: Vec<i32>,
     fired: Vec<usize>,
@@ -70,6 +73,7 @@ impl<'b, 'e> Bench<'b, 'e> {
             verdict: Verdict::Allow,
             retry_after: None,
             reasons: vec![points(&plan.prior, prior)],
+            shadow: Vec::new(),
             points: vec![0; policy.families.len()],
             fired: Vec::new(),
             refused: Vec::with_capacity(look.limits.len()),
@@ -94,13 +98,18 @@ impl<'b, 'e> Bench<'b, 'e> {
 
     /// What a refusing limit asks for, once exemptions and the guard are heard.
     fn limit(&mut self, rule: &LimitRule, refusal: Refusal) -> Option<Verdict> {
-        if rule.mode != Mode::Live || self.is_exempt(&rule.info) {
+        if self.is_exempt(&rule.info) {
             return None;
         }
         let own = match rule.on_repeat {
             Some(repeat) if refusal.repeated => repeat.verdict,
             _ => rule.verdict,
         };
+        let measured = Some((refusal.used as f64, refusal.max as f64));
+        if rule.mode != Mode::Live {
+            self.shadow.push(demand(&rule.info, own, measured));
+            return None;
+        }
         let verdict = match self.guard {
             Some(guard) if keyed_by_address(self.policy, rule) && own > guard.cap => {
                 self.reasons.push(demand(&guard.info, guard.cap, None));
@@ -108,7 +117,7 @@ impl<'b, 'e> Bench<'b, 'e> {
             }
             _ => own,
         };
-        self.reasons.push(demand(&rule.info, verdict, Some((refusal.used as f64, refusal.max as f64))));
+        self.reasons.push(demand(&rule.info, verdict, measured));
         self.demand(verdict, refusal.retry_after.filter(|_| verdict == Verdict::Reject));
         Some(verdict)
     }
@@ -117,7 +126,7 @@ impl<'b, 'e> Bench<'b, 'e> {
         for (index, rule) in self.policy.rules.iter().enumerate() {
             if rule.mode != Mode::Off && rule.when.eval(&self.look.slots) == Some(true) {
                 self.fired.push(index);
-                if rule.mode == Mode::Live && !self.is_exempt(&rule.info) {
+                if !self.is_exempt(&rule.info) {
                     self.rule(rule);
                 }
             }
@@ -127,6 +136,14 @@ impl<'b, 'e> Bench<'b, 'e> {
     fn rule(&mut self, rule: &Rule) {
         let value = rule.value.as_ref().and_then(|value| value.eval(&self.look.slots));
         let mut reason = Reason { value, threshold: rule.threshold, ..points(&rule.info, 0) };
+        if rule.mode != Mode::Live {
+            match rule.effect {
+                Effect::Points(points) => reason.points = points,
+                Effect::Floor(floor) => reason.verdict = Some(floor),
+            }
+            self.shadow.push(reason);
+            return;
+        }
         match rule.effect {
             Effect::Points(points) => {
                 reason.points = points;
@@ -207,6 +224,7 @@ impl<'b, 'e> Bench<'b, 'e> {
             score,
             reasons: self.reasons,
             retry_after: self.retry_after.filter(|_| self.verdict >= Verdict::Reject),
+            shadow: self.shadow,
             fired: self.fired,
             refused: self.refused,
         }

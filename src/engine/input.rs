@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::ban::BanChange;
 use super::case::Case;
 use super::command::Command;
-use super::decision::Judgement;
+use super::decision::{Judgement, Reason};
 use super::event::{Arrival, Event};
 use super::policy::Policy;
 use super::time::Timestamp;
@@ -28,6 +28,8 @@ pub enum Input<'a> {
 pub struct Outputs {
     /// On the event that went in; none for a duplicate, a dead letter and for other inputs.
     pub judgement: Option<Judgement>,
+    /// What rules and limits in shadow would have said of that event.
+    pub shadow: Vec<Reason>,
     /// Changes of bans, in order.
     pub bans: Vec<BanChange>,
     /// Cases opened, grown or resolved, in order.
@@ -38,6 +40,7 @@ impl Outputs {
     /// Forgets everything; capacity is kept.
     pub fn clear(&mut self) {
         self.judgement = None;
+        self.shadow.clear();
         self.bans.clear();
         self.cases.clear();
     }

@@ -214,8 +214,8 @@ impl Layout {
             }
         };
         let cell = self.cell(signal.identity, words, idle);
-        if let Window::Distinct(spec, _) = &window {
-            self.spills.extend(spec.spills().iter().map(|word| cell.offset + word));
+        if let Window::Distinct(..) = &window {
+            self.spills.push(cell.offset + DistinctSpec::SPILL_WORD);
         }
         let slot = policy.catalogue.iter().position(|name| name.origin == Origin::Signal(number));
         SignalCell {

@@ -13,7 +13,9 @@ pub mod count;
 pub mod distinct;
 pub mod sum;
 
+mod bitmap;
 mod divide;
+mod pairs;
 mod ring;
 
 pub(crate) use divide::{Divider, TIME_BITS};
