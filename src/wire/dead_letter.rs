@@ -189,6 +189,14 @@ pub fn digest(origin: &Origin<'_>, key: Option<&[u8]>, value: Option<&[u8]>, hea
     })
 }
 
+/// Reads a digest.
+///
+/// # Errors
+/// Whatever the JSON has wrong, with its place.
+pub fn read_digest(value: Option<&[u8]>) -> Result<DigestRecord, DecodeError> {
+    record::read(value)
+}
+
 /// Reads a dead letter's headers: ours, and the original's in their order.
 ///
 /// # Errors

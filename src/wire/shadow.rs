@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::decision::{ReasonRecord, SourceRecord};
+use super::error::DecodeError;
 use super::quantity::EpochMillis;
 use super::record;
 use super::words::VerdictWord;
@@ -51,4 +52,12 @@ pub fn encode(decision: &Decision<'_>, shadow: &[Reason]) -> Vec<u8> {
         },
         effective_at: judgement.effective_at.into(),
     })
+}
+
+/// Reads what shadow would have said.
+///
+/// # Errors
+/// Whatever the JSON has wrong, with its place.
+pub fn decode(value: Option<&[u8]>) -> Result<ShadowRecord, DecodeError> {
+    record::read(value)
 }
