@@ -19,11 +19,14 @@ use crate::engine::policy::{Measure, Origin, Signal};
 const SLOTS: u32 = 12;
 
 impl Workshop<'_> {
-    pub(super) fn signals(&mut self, raw: &[RawSignal]) -> Vec<Signal> {
-        for (index, signal) in raw.iter().enumerate() {
+    pub(super) fn signals(&mut self, draft: &Draft) -> Vec<Signal> {
+        for (index, signal) in draft.signals.iter().enumerate() {
             self.declare_signal(index, signal);
         }
-        raw.iter().filter_map(|signal| self.signal(signal)).collect()
+        for broken in &draft.broken_signals {
+            self.catalogue.add(name(broken, Type::Int, "", "", Origin::Signal(usize::MAX)));
+        }
+        draft.signals.iter().filter_map(|signal| self.signal(signal)).collect()
     }
 
     fn declare_signal(&mut self, index: usize, raw: &RawSignal) {
