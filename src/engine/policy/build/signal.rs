@@ -105,6 +105,9 @@ impl Workshop<'_> {
 
     /// Signals that no expression reads.
     pub(super) fn warn_of_unused(&self, draft: &Draft) {
+        if !self.report.is_clean() {
+            return;
+        }
         for raw in &draft.signals {
             let slot = self.catalogue.slot(&raw.name.value);
             if slot.is_some_and(|slot| !self.catalogue.names()[slot].used) {
