@@ -1,4 +1,12 @@
 //! weir stands across an event stream and scores the risk of each interaction.
 
+pub mod clock;
 pub mod config;
 pub mod engine;
+pub mod log;
+pub mod metrics;
+pub mod pipeline;
+pub mod replay;
+pub mod sim;
+pub mod stream;
+pub mod wire;

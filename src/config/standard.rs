@@ -5,10 +5,12 @@ pub fn files() -> Vec<(String, String)> {
     FILES.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
 }
 
-const FILES: [(&str, &str); 4] = [
+const FILES: [(&str, &str); 6] = [
     ("limits.yaml", include_str!("../../config/policy/limits.yaml")),
+    ("observation.yaml", include_str!("../../config/policy/observation.yaml")),
     ("policy.yaml", include_str!("../../config/policy/policy.yaml")),
-    ("rules.yaml", include_str!("../../config/policy/rules.yaml")),
+    ("rules-crowd.yaml", include_str!("../../config/policy/rules-crowd.yaml")),
+    ("rules-evidence.yaml", include_str!("../../config/policy/rules-evidence.yaml")),
     ("signals.yaml", include_str!("../../config/policy/signals.yaml")),
 ];
 

@@ -20,9 +20,10 @@ use std::sync::Arc;
 
 use ipnet::IpNet;
 
-use super::decision::ReasonSource;
+use super::decision::{QualityCode, ReasonSource};
 use super::entity::{Entity, EntityKind};
 use super::expr::{Condition, Number, Type};
+use super::input::DeadLetterReason;
 use super::time::{Span, Timestamp};
 use super::verdict::Verdict;
 
@@ -68,7 +69,8 @@ pub struct Settings {
     pub skew: Span,
     /// Further ahead than this is a dead letter.
     pub max_skew: Span,
-    /// Proxies of ours in front of the producers; their entries of `X-Forwarded-For` are skipped from the right.
+    /// Proxies of ours in front of the producers: the acting address is the entry that the outermost of them wrote,
+    /// this many from the right of `X-Forwarded-For`. 0 reads `ip` alone.
     pub trusted_hops: usize,
     /// IPv6 addresses count by this prefix.
     pub ipv6_prefix: u8,
@@ -94,6 +96,10 @@ pub struct Settings {
     pub duplicate_horizon: Span,
     /// ... and this memory, in bytes.
     pub duplicate_budget: u64,
+    /// How long a held event waits for a person ...
+    pub hold_timeout: Span,
+    /// ... and what holds when nobody decides.
+    pub hold_default: Verdict,
     /// Decisions may be revised for this long.
     pub retroactive_window: Span,
     /// Memory for the user, device and address profiles, in bytes each.
@@ -104,6 +110,34 @@ pub struct Settings {
     pub penalties: Penalties,
     /// Many settled accounts behind one address.
     pub shared_address: Option<SharedAddress>,
+}
+
+impl Settings {
+    /// The effective time of an event: `occurred` held within `[append - grace, append + skew]`, and whether that moved
+    /// it.
+    ///
+    /// # Errors
+    /// It claims to be more than `max_skew` ahead of its append time.
+    pub fn effective_time(
+        &self,
+        occurred: Timestamp,
+        append: Timestamp,
+    ) -> Result<(Timestamp, Option<QualityCode>), DeadLetterReason> {
+        if occurred > append.after(self.max_skew) {
+            return Err(DeadLetterReason::FutureTimestamp);
+        }
+        let (earliest, latest) = (append.before(self.grace), append.after(self.skew));
+        Ok(match occurred {
+            at if at < earliest => (earliest, Some(QualityCode::Late)),
+            at if at > latest => (latest, Some(QualityCode::Early)),
+            at => (at, None),
+        })
+    }
+
+    /// Whether a plan is one that pays.
+    pub fn is_paying(&self, plan: &str) -> bool {
+        self.paying_plans.iter().any(|paying| paying == plan)
+    }
 }
 
 /// From which score, in points, which verdict. Ascending.

@@ -100,6 +100,18 @@ impl Table {
         Self { spec, stride, segments, unused, bytes: 0, spill, expired: 0, evicted: 0, cursor: (0, 0) }
     }
 
+    /// An empty table that takes over the blocks of another one, whose records are about to be moved here.
+    pub fn succeeding(spec: TableSpec, old: &Table) -> Self {
+        Self { spill: old.spill.clone(), ..Self::new(spec) }
+    }
+
+    /// Gives back the block that a moved record no longer has a cell for.
+    pub fn free_block(&mut self, word: u32) {
+        if let Some(block) = BlockRef::from_word(word) {
+            self.spill.free(block);
+        }
+    }
+
     /// The record of a key, unless it is absent or dead at `now`.
     #[inline]
     pub fn find(&self, key: u64, now: Timestamp) -> Option<Slot> {
@@ -183,6 +195,22 @@ impl Table {
             }
         }
         removed
+    }
+
+    /// Living records that made room for others.
+    #[inline]
+    pub fn evicted(&self) -> u64 {
+        self.evicted
+    }
+
+    /// Calls `each` with the key, the time of the last touch and the cells of every record, in the order of places.
+    pub fn for_each(&self, mut each: impl FnMut(u64, Timestamp, &[u32])) {
+        for segment in &self.segments {
+            for index in (0..segment.capacity).filter(|index| segment.key(*index, self.stride) != 0) {
+                let record = segment.record(index, self.stride);
+                each(segment.key(index, self.stride), touched(record), &record[HEAD..HEAD + self.spec.words]);
+            }
+        }
     }
 
     /// Records held, dead ones included.

@@ -15,6 +15,7 @@ pub mod sum;
 
 mod bitmap;
 mod divide;
+mod pairs;
 mod ring;
 
 pub(crate) use divide::{Divider, TIME_BITS};

@@ -158,6 +158,20 @@ impl Ring {
         (self.range(words, first.max(held), slot), part)
     }
 
+    /// The count of all that came after the beginning of the window that ends in sub-window `slot`.
+    pub(crate) fn read_since(&self, words: &[u32], newest: u64, slot: u64) -> (u64, Held) {
+        if slot >= newest {
+            return self.read(words, newest, slot);
+        }
+        let (first, held) = (self.first_of_window(slot), self.first_held(newest));
+        let part = match slot {
+            slot if slot < held => Held::Nothing,
+            _ if first < held => Held::Part,
+            _ => Held::Whole,
+        };
+        (self.range(words, first.max(held), newest), part)
+    }
+
     /// A reading later than all that was recorded.
     fn read_ahead(&self, words: &[u32], newest: u64, slot: u64) -> u64 {
         let first = self.first_of_window(slot);

@@ -174,7 +174,7 @@ mod tests {
                 prop_assert_eq!(spec.record(&mut cell, at(now), value), Recorded::Yes);
                 list.push((at(now).millis(), value));
                 let slot = spec.slot().millis();
-                let covered = SPEC_WINDOW.div_ceil(slot);
+                let covered = (SPEC_WINDOW + slot - 1) / slot;
                 let first = (at(now).millis().div_euclid(slot) - covered) * slot;
                 let model: i64 = list.iter().filter(|(time, _)| *time >= first).map(|(_, value)| value).sum();
                 prop_assert_eq!(spec.read(&cell, at(now)), Sum { sum: model, held: Held::Whole });

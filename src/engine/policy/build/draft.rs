@@ -4,7 +4,7 @@ use crate::engine::policy::nearest::did_you_mean;
 use crate::engine::policy::node::{Key, Kind, Node};
 use crate::engine::policy::problem::Report;
 use crate::engine::policy::raw::{
-    Named, RawAccounts, RawAddresses, RawDuplicates, RawExemption, RawGuards, RawLimit, RawMemory,
+    Named, RawAccounts, RawAddresses, RawDuplicates, RawExemption, RawGuards, RawHold, RawLimit, RawMemory,
     RawObservation, RawPenalties, RawRetroactive, RawRule, RawScore, RawSignal, RawTime, RawType, SECTIONS,
 };
 use crate::engine::policy::reader::{At, read};
@@ -19,6 +19,7 @@ pub(in crate::engine::policy) struct Draft {
     pub(super) score: Option<At<RawScore>>,
     pub(super) accounts: Option<RawAccounts>,
     pub(super) duplicates: Option<RawDuplicates>,
+    pub(super) hold: Option<RawHold>,
     pub(super) retroactive: Option<RawRetroactive>,
     pub(super) memory: Option<RawMemory>,
     pub(super) penalties: Option<RawPenalties>,
@@ -53,6 +54,7 @@ impl Draft {
             "score" => once(&mut self.score, key, node, report),
             "accounts" => once(&mut self.accounts, key, node, report),
             "duplicates" => once(&mut self.duplicates, key, node, report),
+            "hold" => once(&mut self.hold, key, node, report),
             "retroactive" => once(&mut self.retroactive, key, node, report),
             "memory" => once(&mut self.memory, key, node, report),
             "penalties" => once(&mut self.penalties, key, node, report),

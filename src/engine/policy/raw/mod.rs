@@ -35,6 +35,8 @@ pub struct RawFile {
     pub accounts: Option<RawAccounts>,
     /// How long and within which memory duplicates are recognised.
     pub duplicates: Option<RawDuplicates>,
+    /// How long a held event waits for a person.
+    pub hold: Option<RawHold>,
     /// How long decisions may be revised.
     pub retroactive: Option<RawRetroactive>,
     /// Memory budgets.
@@ -64,7 +66,7 @@ pub struct RawFile {
 }
 
 /// The sections of a file, in the order of `RawFile`.
-pub const SECTIONS: [&str; 20] = [
+pub const SECTIONS: [&str; 21] = [
     "version",
     "name",
     "time",
@@ -72,6 +74,7 @@ pub const SECTIONS: [&str; 20] = [
     "score",
     "accounts",
     "duplicates",
+    "hold",
     "retroactive",
     "memory",
     "penalties",

@@ -102,6 +102,16 @@ pub struct RawDuplicates {
     pub budget: Option<At<Size>>,
 }
 
+/// How long a held event waits for a person, and what holds when nobody decides.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawHold {
+    /// Default 24h.
+    pub timeout: Option<At<Duration>>,
+    /// Default demote.
+    pub default: Option<At<RawVerdict>>,
+}
+
 /// How long decisions may be revised.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
