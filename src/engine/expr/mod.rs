@@ -12,6 +12,7 @@ pub mod compile;
 pub mod flaw;
 mod functions;
 pub mod interpret;
+mod membership;
 mod negation;
 pub mod parse;
 pub mod sense;

@@ -59,7 +59,7 @@ impl Workshop<'_> {
         let filter_text = raw.when.as_ref().map(|when| canonical(&when.value.0)).unwrap_or_default();
         let measured = match &measure {
             Measure::Count { slots } => format!("count/{slots}"),
-            Measure::Distinct { of, slots } => format!("distinct/{of:?}/{slots}"),
+            Measure::Distinct { of, slots } => format!("distinct/{of}/{slots}"),
             Measure::Sum { of, slots } => format!("sum/{}/{slots}", canonical(&of.text)),
         };
         let parts = [self.dimensions.name(dimension), &filter_text, &window.to_string(), &measured];
