@@ -44,5 +44,8 @@ fn timer() -> impl FormatTime + Send + Sync + 'static {
 /// # Errors
 /// What is wrong with it, in words.
 pub fn check_filter(filter: &str) -> Result<(), String> {
-    EnvFilter::builder().parse(filter).map(|_| ()).map_err(|error| format!("`{filter}` is no filter: {error}"))
+    EnvFilter::builder()
+        .parse(filter)
+        .map(|_| ())
+        .map_err(|error| format!("`{filter}` is no filter: {error}"))
 }

@@ -250,7 +250,8 @@ fn read_http(section: &mut Section<'_>) -> Http {
     };
     let open = http.listen.is_some_and(|address| !address.ip().is_loopback());
     if let (Some((_, place)), true, None) = (given, open, &http.token) {
-        let problem = Problem::error(place, "`listen` can be reached from other machines, and there is no token");
+        let problem =
+            Problem::error(place, "`listen` can be reached from other machines, and there is no token");
         section.note(problem.with_help(
             "set `token_file` in [http] (or WEIR_HTTP_TOKEN_FILE), or listen on 127.0.0.1 or [::1]",
         ));
@@ -275,7 +276,8 @@ fn read_keys(section: &mut Section<'_>) -> Keys {
     match (seed, id) {
         (Some((seed, _)), Some((seed_id, _))) => Keys { seed_id, seed },
         (Some((seed, place)), None) => {
-            let problem = Problem::error(place, "a seed needs a name, for the journal tells which one was used");
+            let problem =
+                Problem::error(place, "a seed needs a name, for the journal tells which one was used");
             section.note(problem.with_help("set `seed_id` in [keys], for instance to \"2026-1\""));
             Keys { seed_id: BUILT_IN_SEED.to_owned(), seed }
         }
@@ -311,7 +313,8 @@ fn brokers(text: &str) -> Result<String, String> {
     let brokers: Vec<&str> = text.split(',').map(str::trim).collect();
     for broker in &brokers {
         let (host, port) = broker.rsplit_once(':').unwrap_or_default();
-        if host.is_empty() || host.contains(char::is_whitespace) || !port.parse::<u16>().is_ok_and(|p| p > 0) {
+        if host.is_empty() || host.contains(char::is_whitespace) || !port.parse::<u16>().is_ok_and(|p| p > 0)
+        {
             return Err(format!("`{broker}` is no broker: write `host:port`, several with commas between"));
         }
     }
@@ -338,7 +341,8 @@ fn listen(text: &str) -> Result<Option<SocketAddr>, String> {
     if text == "off" {
         return Ok(None);
     }
-    let told = || format!("`{text}` is no address: write `127.0.0.1:8088`, `[::1]:8088`, `0.0.0.0:8088` or `off`");
+    let told =
+        || format!("`{text}` is no address: write `127.0.0.1:8088`, `[::1]:8088`, `0.0.0.0:8088` or `off`");
     text.parse().map(Some).map_err(|_| told())
 }
 

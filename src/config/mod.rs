@@ -19,7 +19,16 @@ pub use effective::{
 pub use problem::{FilePlace, Place, Problem, Problems, Severity};
 pub use raw::Overrides;
 
+use crate::engine::time::Span;
 use raw::{Reader, Source};
+
+/// A length of time with units (`50ms`, `1h30m`), as everywhere in the configuration.
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub fn duration(text: &str) -> Result<Span, String> {
+    units::duration(text)
+}
 
 /// The file that is read when none is named and it is there.
 pub const DEFAULT_FILE: &str = "config/weir.toml";
@@ -145,7 +154,9 @@ mod tests {
         for line in uncommented().lines() {
             if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
                 section = name.to_owned();
-            } else if let Some((key, _)) = line.split_once(" = ").filter(|(key, _)| !key.starts_with(['#', '"'])) {
+            } else if let Some((key, _)) =
+                line.split_once(" = ").filter(|(key, _)| !key.starts_with(['#', '"']))
+            {
                 found.push((section.clone(), key.to_owned()));
             }
         }
@@ -157,13 +168,16 @@ mod tests {
     #[test]
     fn the_knobs_listed_are_those_that_are_read() {
         for (section, key) in KNOBS {
-            let problems = parse_text(&format!("[{section}]\n{key} = []\n")).expect_err("a list is never right");
+            let problems =
+                parse_text(&format!("[{section}]\n{key} = []\n")).expect_err("a list is never right");
             let told = &problems.0[0].message;
             assert!(told.starts_with(&format!("`{key}`")), "{section}.{key}: {told}");
         }
-        let nothing = "[kafka]\nx=1\n[topics]\nx=1\n[batch]\nx=1\n[http]\nx=1\n[policy]\nx=1\n[keys]\nx=1\n[log]\nx=1";
+        let nothing =
+            "[kafka]\nx=1\n[topics]\nx=1\n[batch]\nx=1\n[http]\nx=1\n[policy]\nx=1\n[keys]\nx=1\n[log]\nx=1";
         let problems = parse_text(nothing).expect_err("x is unknown");
-        let known: usize = problems.0.iter().filter_map(|p| p.help.as_ref()).map(|h| h.matches(',').count() + 1).sum();
+        let known: usize =
+            problems.0.iter().filter_map(|p| p.help.as_ref()).map(|h| h.matches(',').count() + 1).sum();
         assert_eq!(known, KNOBS.len() - 1 + 1, "without state.dir, with kafka.properties");
     }
 }

@@ -157,7 +157,8 @@ mod tests {
         let at = text.find('"').expect("it is there");
         let place = FilePlace::new("w.toml".into(), text, at..at + 4);
         let problem = Problem::error(Place::File(place), "no").with_help("do");
-        let lines = ["w.toml:2:10: error: no", "  |", "2 | \tgröße = \"ü\"", "  | \t        ^^^", "  = help: do"];
+        let lines =
+            ["w.toml:2:10: error: no", "  |", "2 | \tgröße = \"ü\"", "  | \t        ^^^", "  = help: do"];
         assert_eq!(problem.to_string().lines().collect::<Vec<_>>(), lines);
     }
 

@@ -32,13 +32,18 @@ impl Overrides {
             let name = variable(section, key);
             std::env::var(&name).ok().map(|value| (name, value))
         };
-        let environment =
-            super::KNOBS.iter().filter_map(|(section, key)| named(section, key)).collect();
+        let environment = super::KNOBS.iter().filter_map(|(section, key)| named(section, key)).collect();
         Self { flags: BTreeMap::new(), environment }
     }
 
     /// Sets a knob from a flag, where the flag was given. `flag` is its name for messages.
-    pub fn flag(&mut self, section: &'static str, key: &'static str, flag: &'static str, value: Option<String>) {
+    pub fn flag(
+        &mut self,
+        section: &'static str,
+        key: &'static str,
+        flag: &'static str,
+        value: Option<String>,
+    ) {
         if let Some(value) = value {
             self.flags.insert((section, key), (flag, value));
         }
@@ -243,8 +248,7 @@ impl<'t> Section<'t> {
             Given::Toml(other) => Err(format!("a whole number is expected, not {}", article(other))),
         };
         let (low, high) = (*bounds.start(), *bounds.end());
-        let number =
-            number.and_then(|n| within(n, bounds, || format!("{n} is outside {low} to {high}")));
+        let number = number.and_then(|n| within(n, bounds, || format!("{n} is outside {low} to {high}")));
         number.unwrap_or_else(|reason| {
             self.error(&place, format!("`{key}`: {reason}"));
             default

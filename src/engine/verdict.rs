@@ -23,14 +23,8 @@ pub enum Verdict {
 
 impl Verdict {
     /// All of them, weakest first.
-    pub const ALL: [Verdict; 6] = [
-        Verdict::Allow,
-        Verdict::Demote,
-        Verdict::Challenge,
-        Verdict::Hold,
-        Verdict::Reject,
-        Verdict::Block,
-    ];
+    pub const ALL: [Verdict; 6] =
+        [Verdict::Allow, Verdict::Demote, Verdict::Challenge, Verdict::Hold, Verdict::Reject, Verdict::Block];
 
     /// The name used on the wire and in policies.
     pub const fn name(self) -> &'static str {
