@@ -154,7 +154,9 @@ impl Shard {
                     batch.records.push(more);
                 }
                 InputEvent::Problem(problem) if problem.stops => return Err(ShardError::Input(problem)),
-                InputEvent::Problem(problem) => tracing::warn!(%problem.error, topic = %problem.topic, "reading"),
+                InputEvent::Problem(problem) => {
+                    tracing::warn!(%problem.error, topic = %problem.topic, "reading")
+                }
                 InputEvent::Idle => {}
             }
         }
