@@ -13,13 +13,17 @@
 mod batch;
 mod commit;
 mod encode;
+mod live;
 mod merge;
+mod restore;
 mod score;
 mod shard;
 mod tally;
 
 pub use self::batch::Batch;
+pub use self::live::{Stage, Surroundings, run_live};
 pub use self::merge::Merge;
+pub use self::restore::read_bans;
 pub use self::score::{Report, Scorer, Touched, TouchedBy};
 pub use self::shard::{Shard, ShardError, ShardSettings, Wishes};
 pub use self::tally::Tally;
