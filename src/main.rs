@@ -9,6 +9,7 @@ use weir::cli::{self, Cli, Command, exit};
 fn main() -> ExitCode {
     let command = Cli::parse().command;
     ExitCode::from(match command {
+        Command::Demo(args) => weir::demo::run(&args),
         Command::Completions { shell } => written(cli::completions(shell, &mut std::io::stdout())),
         _ => written(write!(std::io::stderr(), "{}", Cli::command().render_help())).max(exit::USAGE),
     })
