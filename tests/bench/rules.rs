@@ -78,8 +78,8 @@ fn events(names: &[Name]) -> Vec<Vec<Slot<'static>>> {
 fn value(name: &Name, number: u32, slot: usize) -> Slot<'static> {
     let mixed = (number as usize).wrapping_mul(2_654_435_761).wrapping_add(slot.wrapping_mul(40_503)) >> 7;
     match name.ty {
-        _ if mixed % 16 == 0 => Slot::Unknown,
-        Type::Bool => Slot::Bool(mixed % 5 == 0),
+        _ if mixed.is_multiple_of(16) => Slot::Unknown,
+        Type::Bool => Slot::Bool(mixed.is_multiple_of(5)),
         Type::Int => Slot::Int(i64::try_from(mixed % 300).unwrap_or(0)),
         Type::Double => Slot::Double(f64::from(number) / 32.0),
         Type::Text => Slot::Text(["like", "comment", "login", "Mozilla/5.0 (Linux; Android 14)"][mixed % 4]),
