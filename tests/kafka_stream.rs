@@ -6,6 +6,7 @@ mod broker;
 mod raw_produce;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use raw_produce::RawRecord;
@@ -94,7 +95,7 @@ fn read_to_end(input: &Input, partitions: usize) -> Vec<RecordBatch> {
         assert!(Instant::now() < deadline, "the end was not reached: {ended:?}");
         match input.next(Duration::from_secs(1)) {
             InputEvent::Records(batch) => {
-                batch.iter().for_each(|record| drop(ended.remove(&record.at.partition)));
+                ended.retain(|partition| batch.iter().all(|record| record.at.partition != *partition));
                 ended.extend(batch.ends().iter().map(|end| end.partition));
                 batches.push(batch);
             }
@@ -108,6 +109,19 @@ fn read_to_end(input: &Input, partitions: usize) -> Vec<RecordBatch> {
 fn values(batches: &[RecordBatch]) -> Vec<String> {
     let text = |value: Option<&[u8]>| String::from_utf8_lossy(value.unwrap_or_default()).into_owned();
     batches.iter().flat_map(RecordBatch::iter).map(|record| text(record.value)).collect()
+}
+
+/// The values of the next batch that has records.
+fn read_some(input: &Input) -> Vec<String> {
+    let deadline = Instant::now() + PATIENCE;
+    while Instant::now() < deadline {
+        match input.next(Duration::from_secs(1)) {
+            InputEvent::Records(batch) if !batch.is_empty() => return values(&[batch]),
+            InputEvent::Problem(problem) if problem.stops => panic!("{problem:?}"),
+            _ => {}
+        }
+    }
+    panic!("no record came");
 }
 
 fn first_problem(input: &Input) -> InputProblem {
@@ -191,7 +205,7 @@ fn a_commit_shows_records_and_offsets_together() {
 
     let batches = read_to_end(&bench.decisions(), 2);
     assert_eq!(values(&batches), ["a", "b", "c"]);
-    let end = batches.iter().flat_map(|batch| batch.ends()).find(|end| end.partition == 0).expect("an end");
+    let end = batches.iter().flat_map(RecordBatch::ends).find(|end| end.partition == 0).expect("an end");
     let held = bench.lookup().held(Topic::Decisions, 0, PATIENCE).expect("an answer");
     assert_eq!((end.position, held.high), (4, 4), "the position moves past the commit marker");
 
@@ -255,6 +269,45 @@ fn ownership_is_kept_while_alive_and_handed_over_when_left() {
     assert!(matches!(&outcome, Err(CommitError::Aborted(cause)) if cause.stale_member), "{outcome:?}");
     assert_eq!(writer.commit(&[&batch(&["x"])], &offsets, || second.group_metadata(), |_| {}), Ok(()));
     assert!(second.leave(PATIENCE));
+}
+
+/// Members come and go while the owner commits: it stays the owner, at worst sends a batch again, and each batch is
+/// seen once and in order.
+#[test]
+#[allow(clippy::print_stdout, reason = "a measured figure")]
+fn members_that_come_and_go_cost_the_owner_at_most_a_resend() {
+    let bench = Bench::new("churn");
+    let owner = bench.join();
+    acquire(&owner);
+    let mut writer = bench.writer();
+    let done = AtomicBool::new(false);
+    let (mut sent, mut resent) = (0, 0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..4 {
+                let guest = bench.join();
+                assert_eq!(guest.next(Duration::from_millis(700)), None, "a guest takes nothing");
+                assert!(guest.leave(PATIENCE));
+            }
+            done.store(true, Ordering::Release);
+        });
+        let deadline = Instant::now() + 2 * PATIENCE;
+        while !done.load(Ordering::Acquire) && Instant::now() < deadline {
+            let batch = batch(&[&sent.to_string()]);
+            let offsets = [InputOffset { topic: Topic::Interactions, partition: 0, next: sent + 1 }];
+            match writer.commit(&[&batch], &offsets, || owner.group_metadata(), |_| {}) {
+                Ok(()) => sent += 1,
+                Err(CommitError::Aborted(cause)) if cause.stale_member => resent += 1,
+                other => panic!("{other:?}"),
+            }
+            assert!(owner.owns(0));
+        }
+    });
+    assert_eq!(owner.next(Duration::ZERO), None, "nothing was lost or acquired meanwhile");
+    let seen = values(&read_to_end(&bench.decisions(), 2));
+    assert!(seen.iter().cloned().eq((0..sent).map(|n| n.to_string())));
+    assert_eq!(bench.lookup().committed(Topic::Interactions, 1, PATIENCE), Ok(vec![Some(sent)]));
+    println!("{sent} transactions while members came and went, {resent} sent again");
 }
 
 #[test]
@@ -384,6 +437,7 @@ fn note(seen: &mut BTreeMap<i32, Vec<i64>>, input: &Input) {
 }
 
 #[test]
+#[allow(clippy::print_stdout, reason = "a measured figure")]
 fn commits_are_not_slowed_by_the_client() {
     let bench = Bench::new("latency");
     let member = bench.join();
@@ -408,6 +462,48 @@ fn commits_are_not_slowed_by_the_client() {
         times[20], times[36], times[39]
     );
     assert!(times[20] < Duration::from_secs(1));
+}
+
+/// The broker goes away at the moment of the commit: the outcome is unknown, told within bounds, and a new producer
+/// settles it once the broker is back. The reader says what is wrong and goes on by itself.
+#[test]
+fn a_broker_that_goes_away_leaves_the_outcome_open_and_a_new_producer_settles_it() {
+    let mut broker = broker::Broker::start(&[]);
+    let settings = KafkaSettings {
+        brokers: broker.bootstrap().to_owned(),
+        transaction_timeout: Duration::from_secs(3),
+        ..KafkaSettings::default()
+    };
+    let plan = TopicPlan { partitions: 1, replication: 1, ..TopicPlan::default() };
+    let names = plan.names();
+    stream::create(&settings, &plan, PATIENCE).expect("topics are created");
+    let start = TopicStart { topic: Topic::Decisions, positions: vec![(0, 0)] };
+    let input = Input::open(&settings, &names, &[start], InputLimits::default(), PATIENCE).expect("an input");
+    let mut writer = Transactions::open(&settings, 0, &names, PATIENCE).expect("a producer");
+    assert_eq!(writer.commit(&[&batch(&["before"])], &[], no_offsets, |_| {}), Ok(()));
+    assert_eq!(read_some(&input), ["before"]);
+
+    let begin = Instant::now();
+    let lost = batch(&["open"]);
+    let outcome = writer.commit(&[&lost], &[], no_offsets, |step| {
+        if step == Step::Commit {
+            broker.kill();
+        }
+    });
+    assert!(
+        matches!(&outcome, Err(CommitError::Unknown(cause)) if cause.step == Step::Commit),
+        "{outcome:?}"
+    );
+    assert!(begin.elapsed() < PATIENCE, "told within bounds: {:?}", begin.elapsed());
+    let problem = first_problem(&input);
+    assert!(problem.error.is_transient() && !problem.stops, "{problem:?}");
+
+    broker.launch();
+    drop(writer);
+    let mut writer = Transactions::open(&settings, 0, &names, PATIENCE).expect("a producer");
+    assert_eq!(writer.commit(&[&batch(&["after"])], &[], no_offsets, |_| {}), Ok(()));
+    let seen = read_some(&input);
+    assert_eq!(seen, ["after"], "the commit never reached the broker, so it was aborted");
 }
 
 fn alter(bench: &Bench, topic: Topic, setting: &str, value: &str) {

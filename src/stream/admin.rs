@@ -102,7 +102,7 @@ fn settle(
     deadline: Deadline,
 ) -> Result<(), StreamError> {
     loop {
-        let counts = partition_counts(settings, admin, deadline.left())?;
+        let counts = partition_counts(settings, admin, deadline.left(), serves)?;
         if specs.iter().all(|spec| count_of(&counts, &spec.name).is_some()) {
             return Ok(());
         }
@@ -141,7 +141,7 @@ pub fn check(
 ) -> Result<Vec<Difference>, StreamError> {
     let admin = client(settings)?;
     let specs = plan.specs();
-    let counts = partition_counts(settings, &admin, patience)?;
+    let counts = partition_counts(settings, &admin, patience, |_| true)?;
     let present: Vec<(&TopicSpec, i32)> =
         specs.iter().filter_map(|spec| Some((spec, count_of(&counts, &spec.name)?))).collect();
     let configs = describe(settings, &admin, &present, patience)?;
@@ -157,21 +157,27 @@ pub fn check(
     Ok(differences)
 }
 
-/// Partitions of each topic whose partitions all have a leader.
+/// Partitions of each topic that `counts` accepts.
 fn partition_counts(
     settings: &KafkaSettings,
     admin: &AdminClient<DefaultClientContext>,
     patience: Duration,
+    counts: fn(&MetadataTopic) -> bool,
 ) -> Result<Vec<(String, i32)>, StreamError> {
     let metadata = admin
         .inner()
         .fetch_metadata(None, patience)
         .map_err(|error| explain(&settings.brokers, "asking for the topics", &error, None))?;
-    let served = |topic: &&MetadataTopic| topic.partitions().iter().all(|partition| partition.leader() >= 0);
     let count = |topic: &MetadataTopic| {
         (topic.name().to_owned(), i32::try_from(topic.partitions().len()).unwrap_or(i32::MAX))
     };
-    Ok(metadata.topics().iter().filter(served).map(count).filter(|(_, count)| *count > 0).collect())
+    let topics = metadata.topics().iter().filter(|topic| counts(topic));
+    Ok(topics.map(count).filter(|(_, count)| *count > 0).collect())
+}
+
+/// True when each partition has a leader.
+fn serves(topic: &MetadataTopic) -> bool {
+    topic.partitions().iter().all(|partition| partition.leader() >= 0)
 }
 
 fn count_of(counts: &[(String, i32)], name: &str) -> Option<i32> {

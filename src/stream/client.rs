@@ -129,6 +129,8 @@ const MEMBER: &[(&str, &str)] = &[
     ("isolation.level", "read_committed"),
     ("allow.auto.create.topics", "false"),
     ("max.poll.interval.ms", "300000"),
+    // A journal topic that is made after the start is noticed within this time.
+    ("topic.metadata.refresh.interval.ms", "10000"),
 ];
 
 const WRITER: &[(&str, &str)] = &[

@@ -8,6 +8,7 @@ use std::time::Duration;
 use rdkafka::TopicPartitionList;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::{IsError, KafkaError, RDKafkaErrorCode};
+use rdkafka::metadata::MetadataTopic;
 use rdkafka::topic_partition_list::Offset;
 
 use super::client::{Context, KafkaSettings, Role, open_error};
@@ -127,7 +128,7 @@ pub(super) fn partitions(
     let failed = |error: KafkaError| explain(brokers, &doing, &error, None);
     let metadata = consumer.fetch_metadata(Some(name), patience).map_err(failed)?;
     let topic = metadata.topics().iter().find(|topic| topic.name() == name);
-    let code = topic.and_then(|topic| topic.error()).filter(IsError::is_error).map(RDKafkaErrorCode::from);
+    let code = topic.and_then(MetadataTopic::error).filter(IsError::is_error).map(RDKafkaErrorCode::from);
     match (topic, code) {
         (None, _) => Err(StreamError::TopicMissing { topic: name.to_owned() }),
         (_, Some(code)) if is_unknown_topic(code) => {

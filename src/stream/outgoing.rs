@@ -246,7 +246,36 @@ impl Drop for OutRecord<'_> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::collection::vec;
+    use proptest::option;
+    use proptest::prelude::{Strategy, any, proptest};
+
     use super::*;
+
+    type Bytes = Option<Vec<u8>>;
+
+    fn record() -> impl Strategy<Value = (usize, Bytes, Bytes, Vec<(String, Bytes)>)> {
+        let bytes = || option::of(vec(any::<u8>(), 0..20));
+        (0..Topic::ALL.len(), bytes(), bytes(), vec(("[a-z_]{0,8}", bytes()), 0..4))
+    }
+
+    proptest! {
+        /// What was written is what is read back, whatever else is in the batch.
+        #[test]
+        fn any_batch_reads_back(records in vec(record(), 0..20)) {
+            let mut batch = OutBatch::default();
+            for (topic, key, value, headers) in &records {
+                let start = batch.record(Topic::ALL[*topic]).key_bytes(key.as_deref()).value_bytes(value.as_deref());
+                headers.iter().fold(start, |record, (name, value)| record.header(name, value.as_deref())).finish();
+            }
+            assert_eq!(batch.len(), records.len());
+            for (found, (topic, key, value, headers)) in batch.iter().zip(&records) {
+                assert_eq!(found.topic, Topic::ALL[*topic]);
+                assert_eq!((found.key, found.value), (key.as_deref(), value.as_deref()));
+                assert!(found.headers.iter().eq(headers.iter().map(|(n, v)| (n.as_str(), v.as_deref()))));
+            }
+        }
+    }
 
     #[test]
     fn a_record_is_what_was_written() {

@@ -3,11 +3,12 @@
 //! The group is subscribed to the journal topic: whoever is assigned its partition k owns shard k. No record is read
 //! through the membership: its partitions are paused at their end, and the journal is read by an
 //! [`super::input::Input`] of its own. Leaving gives the shards up at once; dying gives them up after the session
-//! timeout. Losing a partition is told after the fact: what stops a former owner is the fence of the transactional
+//! timeout. The membership has a thread of its own and so outlives a scorer that hangs: whoever finds that out must
+//! leave or end the process. Losing a partition is told after the fact: what stops a former owner is the fence of the transactional
 //! producer and the group's generation in each commit, never this news.
 
 use std::collections::BTreeSet;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -95,10 +96,7 @@ impl Ownership {
 
     /// The next news, waiting at most `patience`.
     pub fn next(&self, patience: Duration) -> Option<OwnershipEvent> {
-        match self.events.recv_timeout(patience) {
-            Ok(event) => Some(event),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-        }
+        self.events.recv_timeout(patience).ok()
     }
 
     /// True while this instance owns the shard, as far as it knows.

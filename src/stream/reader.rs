@@ -124,7 +124,7 @@ impl Reader {
 
     /// One poll; hands the batch over when it is full or nothing more is at hand.
     fn read(&mut self) {
-        let patience = if self.batch.is_empty() { POLL } else { Duration::ZERO };
+        let patience = if self.batch.says_nothing() { POLL } else { Duration::ZERO };
         if !self.poll(patience) || self.is_full() {
             self.hand_over();
         }
@@ -153,7 +153,7 @@ impl Reader {
     }
 
     fn hand_over(&mut self) {
-        if self.batch.is_empty() {
+        if self.batch.says_nothing() {
             return;
         }
         let batch = std::mem::take(&mut self.batch);
@@ -178,7 +178,8 @@ impl Reader {
                 self.held = true;
                 self.pause(&self.partitions());
             }
-            while !self.is_full() && self.poll(Duration::ZERO) {}
+            // Nothing but errors and notices can come now.
+            while self.poll(Duration::ZERO) {}
         }
         self.hand_over();
     }
@@ -240,6 +241,7 @@ impl Reader {
     /// An end reached, or an error.
     fn note(&mut self, error: &KafkaError) {
         let reason = self.consumer.context().take_reason();
+        let reason = reason.as_deref();
         if let KafkaError::PartitionEOF(partition) = error {
             self.down = false;
             let position = self.position(*partition);
@@ -266,7 +268,7 @@ impl Reader {
     }
 
     /// The client does not say which partition lost its position: the ends tell.
-    fn report_lost_positions(&self, error: &KafkaError, reason: Option<String>) {
+    fn report_lost_positions(&self, error: &KafkaError, reason: Option<&str>) {
         let lost = self.next.iter().filter_map(|&(partition, offset)| {
             let held = lookup::held(&self.consumer, &self.brokers, &self.name, partition, ASK).ok()?;
             let outside = !(held.low..=held.high).contains(&offset);
@@ -284,7 +286,7 @@ impl Reader {
         }
     }
 
-    fn report_down(&mut self, error: &KafkaError, reason: Option<String>) {
+    fn report_down(&mut self, error: &KafkaError, reason: Option<&str>) {
         if !self.down {
             self.down = true;
             let error = self.words(error, reason);
@@ -292,20 +294,19 @@ impl Reader {
         }
     }
 
-    fn report_error(&self, error: &KafkaError, reason: Option<String>) {
+    fn report_error(&self, error: &KafkaError, reason: Option<&str>) {
         let code = error.rdkafka_error_code();
         let lasting = code.is_some_and(|code| is_denied(code) || is_unknown_topic(code));
         let stops = lasting || matches!(error, KafkaError::MessageConsumptionFatal(_));
         let words = match code {
             Some(code) if is_unknown_topic(code) => StreamError::TopicMissing { topic: self.name.clone() },
-            Some(RDKafkaErrorCode::AutoOffsetReset) => self.words(error, reason),
             _ => self.words(error, reason),
         };
         self.report(None, None, words, stops);
     }
 
-    fn words(&self, error: &KafkaError, reason: Option<String>) -> StreamError {
-        explain(&self.brokers, &format!("reading {}", self.name), error, reason.as_deref())
+    fn words(&self, error: &KafkaError, reason: Option<&str>) -> StreamError {
+        explain(&self.brokers, &format!("reading {}", self.name), error, reason)
     }
 
     fn report(&self, partition: Option<i32>, offset: Option<i64>, error: StreamError, stops: bool) {

@@ -83,8 +83,13 @@ impl RecordBatch {
         self.records.len()
     }
 
-    /// True when there is neither a record nor the end of a partition in it.
+    /// True when there is no record in it; there may be ends of partitions.
     pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// True when there is neither a record nor the end of a partition in it.
+    pub fn says_nothing(&self) -> bool {
         self.records.is_empty() && self.ends.is_empty()
     }
 
@@ -204,7 +209,7 @@ mod tests {
         let mut batch = RecordBatch::default();
         batch.push(at(0, 0), Timestamp::None, None, Some(&[7; 1000]));
         batch.clear();
-        assert!(batch.is_empty() && batch.bytes() == 0);
+        assert!(batch.says_nothing() && batch.bytes() == 0);
         batch.push(at(0, 1), Timestamp::None, None, Some(b"x"));
         assert_eq!(batch.get(0).value, Some(&b"x"[..]));
     }

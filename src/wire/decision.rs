@@ -10,10 +10,12 @@ use std::io::Write;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::error::DecodeError;
 use super::headers::TraceContext;
 use super::json::{field, optional, raw, word};
 use super::outgoing::{self, Subject};
 use super::quantity::{EpochMillis, Millis};
+use super::record;
 use super::words::VerdictWord;
 use crate::engine::decision::{Decision, DecisionId, Hold, Quality, Reason, risk_percent};
 use crate::engine::time::Timestamp;
@@ -277,6 +279,14 @@ impl From<&Quality> for QualityRecord {
 /// JSON has no word for what is not finite: it is left out.
 fn finite(value: Option<f64>) -> Option<f64> {
     value.filter(|value| value.is_finite())
+}
+
+/// Reads a decision; a verdict not known here is kept as the word it is.
+///
+/// # Errors
+/// Whatever the JSON has wrong, with its place.
+pub fn decode(value: Option<&[u8]>) -> Result<DecisionRecord, DecodeError> {
+    record::read(value)
 }
 
 /// The record key: whatever order matters for, the target, else the user, else the address.

@@ -44,7 +44,10 @@ impl DecodeError {
     /// one of meaning, the reason.
     pub(crate) fn from_json(error: &serde_json::Error, trail: &Trail) -> Self {
         let reason = trail.reason.get().unwrap_or_else(|| reason_of(error));
-        Self::new(reason, place(&trail.path.borrow(), error.line(), error.column()), sentence(error))
+        let message = sentence(error);
+        let path = trail.path.borrow();
+        let field = if path.is_empty() { field_named(&message) } else { &path };
+        Self::new(reason, place(field, error.line(), error.column()), message)
     }
 }
 
@@ -62,6 +65,13 @@ pub(crate) fn place(path: &str, line: usize, column: usize) -> String {
 fn sentence(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message).to_owned()
+}
+
+/// The field that derived readers name.
+fn field_named(message: &str) -> &str {
+    let known = ["missing field `", "duplicate field `", "unknown field `"];
+    let rest = known.iter().find_map(|start| message.strip_prefix(start));
+    rest.and_then(|rest| rest.split_once('`')).map_or("", |(field, _)| field)
 }
 
 /// The reason where the trail knows none: syntax, or what derived readers say.

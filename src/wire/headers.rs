@@ -64,9 +64,9 @@ pub(crate) fn read<'a>(headers: &Headers<'a>) -> Result<Meaning<'a>, DecodeError
     for &(name, value) in headers {
         match kind(name) {
             Kind::ContentType => meaning.envelope = envelope(text(name, value)?)?,
-            Kind::SpecVersion => spec_version(name, text(name, value)?)?,
-            Kind::DataSchema => data_schema(name, text(name, value)?)?,
-            Kind::SchemaVersion => schema_version(name, text(name, value)?)?,
+            Kind::SpecVersion => spec_version("header ce_specversion", text(name, value)?)?,
+            Kind::DataSchema => data_schema("header ce_dataschema", text(name, value)?)?,
+            Kind::SchemaVersion => schema_version(text(name, value)?)?,
             Kind::TraceParent => parent = lenient(value),
             Kind::TraceState => state = lenient(value),
             Kind::Other => {}
@@ -163,10 +163,10 @@ pub(crate) fn data_schema(place: &str, uri: &str) -> Result<(), DecodeError> {
 }
 
 /// Accepts `1` and `1.x`.
-fn schema_version(place: &str, text: &str) -> Result<(), DecodeError> {
+fn schema_version(text: &str) -> Result<(), DecodeError> {
     match major(text.trim().trim_start_matches('v')) {
         Some(1) => Ok(()),
-        _ => Err(unsupported(header(place), format!("schema version `{text}`; known is 1"))),
+        _ => Err(unsupported("header schema-version", format!("schema version `{text}`; known is 1"))),
     }
 }
 

@@ -9,6 +9,7 @@ mod envelope;
 mod object;
 pub mod schema;
 
+use super::body;
 use super::error::{DecodeError, Trail};
 use super::headers::{self, Envelope, Headers, TraceContext};
 use super::text;
@@ -66,7 +67,7 @@ pub fn decode<'a>(
     limits: &DecodeLimits,
 ) -> Result<Decoded<'a>, DecodeError> {
     let meaning = headers::read(headers)?;
-    let text = body(value, limits)?;
+    let text = body::text(value, limits.record_max)?;
     match meaning.envelope {
         Envelope::None => decode_text(text, meaning.trace, limits),
         Envelope::Structured => {
@@ -74,31 +75,6 @@ pub fn decode<'a>(
             let decoded = decode_text(data, meaning.trace.or(trace), limits);
             decoded.map_err(|error| envelope::within(error, text, data))
         }
-    }
-}
-
-/// The JSON text of a value: within the limit, without registry framing, UTF-8.
-fn body<'a>(value: Option<&'a [u8]>, limits: &DecodeLimits) -> Result<&'a str, DecodeError> {
-    let value =
-        value.ok_or_else(|| error(DeadLetterReason::NullValue, "value", "null: not an interaction"))?;
-    if value.len() > limits.record_max {
-        let message = format!("{} bytes; at most {} are allowed", value.len(), limits.record_max);
-        return Err(DecodeError::new(DeadLetterReason::TooLarge, "value", message));
-    }
-    std::str::from_utf8(unframed(value)?).map_err(|fault| {
-        let place = format!("value, byte {}", fault.valid_up_to());
-        error(DeadLetterReason::InvalidUtf8, &place, "not UTF-8")
-    })
-}
-
-/// Without the registry's five bytes: a zero, which no JSON text begins with, and the id of the schema.
-fn unframed(value: &[u8]) -> Result<&[u8], DecodeError> {
-    match value {
-        [0, _, _, _, _, rest @ ..] => Ok(rest),
-        [0, ..] => {
-            Err(error(DeadLetterReason::MalformedJson, "value", "cut off within the registry's framing"))
-        }
-        _ => Ok(value),
     }
 }
 

@@ -7,14 +7,26 @@
 //! Writers are exact: the same noun always gives the same bytes. Readers are tolerant of what a later minor
 //! version may add: unknown fields are skipped, an unknown verdict is read as a weaker one.
 
+pub mod ban;
+mod body;
+pub mod case;
+pub mod command;
+pub mod contract;
+pub mod dead_letter;
 pub mod decision;
 pub mod error;
+pub mod feedback;
 pub mod headers;
 pub mod interaction;
+pub mod journal;
 mod json;
+pub mod moment;
 pub mod outgoing;
+pub mod policy;
 pub mod quantity;
+pub mod record;
 mod seed;
+pub mod shadow;
 mod text;
 pub mod time;
 pub mod words;

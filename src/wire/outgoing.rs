@@ -10,8 +10,10 @@ pub type Header<'a> = (&'static str, &'a [u8]);
 /// What a record is about: one folder of `schemas/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// `risk.decisions.v1` (and `risk.shadow.v1`).
+    /// `risk.decisions.v1`.
     Decision,
+    /// `risk.shadow.v1`.
+    Shadow,
     /// `risk.bans.v1`.
     Ban,
     /// `risk.cases.v1`.
@@ -34,6 +36,7 @@ impl Subject {
     pub const fn event_type(self) -> &'static str {
         match self {
             Subject::Decision => "risk.decision.v1",
+            Subject::Shadow => "risk.shadow.v1",
             Subject::Ban => "risk.ban.v1",
             Subject::Case => "risk.case.v1",
             Subject::Command => "risk.command.v1",

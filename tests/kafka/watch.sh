@@ -1,15 +1,18 @@
 #!/bin/sh
 # Runs a command and ends it when standard input closes, which it does when the process that started this dies,
-# however it dies. `WATCH_DIR` is removed then; a line "keep" before the end leaves it.
+# however it dies. The folder WATCH_DIR is removed then. Lines on standard input change that: "keep" leaves the
+# folder, "kill" does not ask the command to stop but kills it.
 "$@" &
 child=$!
+signal=TERM
 keep=no
 while read -r line; do
-    [ "$line" = keep ] && keep=yes
-    # The command may have ended by itself: nothing more to watch.
-    kill -0 "$child" 2>/dev/null || break
+    case "$line" in
+    keep) keep=yes ;;
+    kill) signal=KILL ;;
+    esac
 done
-kill -TERM "$child" 2>/dev/null
+kill "-$signal" "$child" 2>/dev/null
 (
     sleep 10
     kill -KILL "$child" 2>/dev/null
@@ -17,5 +20,7 @@ kill -TERM "$child" 2>/dev/null
 killer=$!
 wait "$child"
 kill "$killer" 2>/dev/null
-[ "$keep" = no ] && [ -n "$WATCH_DIR" ] && rm -rf "$WATCH_DIR"
+if [ "$keep" = no ] && [ -n "$WATCH_DIR" ]; then
+    rm -rf "$WATCH_DIR"
+fi
 exit 0

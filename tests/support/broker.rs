@@ -54,12 +54,18 @@ impl Shared {
     }
 }
 
+const JAVA: [&str; 4] =
+    ["java", "-Xmx512m", "-XX:+UseSerialGC", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"];
+/// Starts some seconds earlier, and is slower under load.
+const QUICK: &str = "-XX:TieredStopAtLevel=1";
+
 /// A broker of one's own, to stop and start at will. Dropping it stops it and removes its folder.
 pub struct Broker {
     dir: PathBuf,
     jars: PathBuf,
     port: u16,
     bootstrap: String,
+    quick: bool,
     running: Option<Running>,
 }
 
@@ -74,6 +80,15 @@ impl Broker {
     /// # Panics
     /// Java or Maven is missing, or the broker does not answer in time: its log's end is shown.
     pub fn start(extra: &[&str]) -> Broker {
+        Broker::new(extra, true)
+    }
+
+    /// Likewise, for measurements: at full speed once warm.
+    pub fn start_for_measuring(extra: &[&str]) -> Broker {
+        Broker::new(extra, false)
+    }
+
+    fn new(extra: &[&str], quick: bool) -> Broker {
         let jars = jars();
         let dir = std::env::temp_dir().join(unique("kafka").trim_end_matches('.'));
         fs::create_dir_all(&dir).expect("a temporary folder");
@@ -82,7 +97,7 @@ impl Broker {
             .expect("writable");
         format_storage(&jars, &dir);
         let bootstrap = format!("127.0.0.1:{port}");
-        let mut broker = Broker { dir, jars, port, bootstrap, running: None };
+        let mut broker = Broker { dir, jars, port, bootstrap, quick, running: None };
         broker.launch();
         broker
     }
@@ -98,7 +113,9 @@ impl Broker {
         let log = log.expect("a log file");
         let mut shell = Command::new("sh")
             .arg(root().join("tests/kafka/watch.sh"))
-            .args(["java", "-Xmx512m", "-XX:+UseSerialGC", "-cp", &classpath(&self.jars), "kafka.Kafka"])
+            .args(JAVA)
+            .args(self.quick.then_some(QUICK))
+            .args(["-cp", &classpath(&self.jars), "kafka.Kafka"])
             .arg(self.dir.join("server.properties"))
             .env("WATCH_DIR", &self.dir)
             .stdin(Stdio::piped())
@@ -111,10 +128,19 @@ impl Broker {
         self.wait_until_it_answers();
     }
 
-    /// Stops it and keeps all that it holds.
+    /// Stops it in order and keeps all that it holds.
     pub fn stop(&mut self) {
+        self.end("keep\n");
+    }
+
+    /// Kills it, as a crash would, and keeps all that it has written.
+    pub fn kill(&mut self) {
+        self.end("keep\nkill\n");
+    }
+
+    fn end(&mut self, orders: &str) {
         let Some(mut running) = self.running.take() else { return };
-        running.stdin.write_all(b"keep\n").unwrap_or_default();
+        running.stdin.write_all(orders.as_bytes()).unwrap_or_default();
         drop(running.stdin);
         let deadline = Instant::now() + STOP;
         while running.shell.try_wait().is_ok_and(|status| status.is_none()) {
@@ -137,7 +163,7 @@ impl Broker {
 
 impl Drop for Broker {
     fn drop(&mut self) {
-        self.stop();
+        self.kill();
         fs::remove_dir_all(&self.dir).unwrap_or_default();
     }
 }
@@ -175,7 +201,7 @@ fn classpath(jars: &Path) -> String {
 
 fn format_storage(jars: &Path, dir: &Path) {
     run(Command::new("java")
-        .args(["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", &classpath(jars)])
+        .args(["-XX:+UseSerialGC", QUICK, "-cp", &classpath(jars)])
         .args(["kafka.tools.StorageTool", "format", "--standalone", "-t", CLUSTER_ID, "-c"])
         .arg(dir.join("server.properties")));
 }
@@ -215,6 +241,8 @@ fn properties(dir: &Path, port: u16, controller: u16, extra: &[&str]) -> String 
          share.coordinator.state.topic.min.isr=1\n\
          group.initial.rebalance.delay.ms=0\n\
          group.min.session.timeout.ms=1000\n\
+         broker.session.timeout.ms=4000\n\
+         broker.heartbeat.interval.ms=500\n\
          auto.create.topics.enable=false\n\
          log.cleaner.dedupe.buffer.size=4194304\n\
          {}\n",

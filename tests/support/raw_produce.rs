@@ -7,7 +7,13 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Answers of a broker that has not yet taken up a partition that was just made.
+const NOT_KNOWN_YET: i16 = 3;
+const NOT_LEADER_YET: i16 = 6;
 
 /// A record in bytes.
 #[derive(Default)]
@@ -39,12 +45,19 @@ pub fn produce(
     body.extend(partition.to_be_bytes());
     body.extend(len32(&batch).to_be_bytes());
     body.extend(batch);
-    let answer = ask(bootstrap, 0, 3, &body);
     // correlation id, one topic with its name, one partition: number, error code, first offset
     let at = 4 + 4 + 2 + topic.len() + 4 + 4;
-    let code = i16::from_be_bytes(answer[at..at + 2].try_into().expect("two bytes"));
-    assert_eq!(code, 0, "the broker refused the batch with error code {code}");
-    i64::from_be_bytes(answer[at + 2..at + 10].try_into().expect("eight bytes"))
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let answer = ask(bootstrap, 0, 3, &body);
+        let code = i16::from_be_bytes(answer[at..at + 2].try_into().expect("two bytes"));
+        if code == 0 {
+            return i64::from_be_bytes(answer[at + 2..at + 10].try_into().expect("eight bytes"));
+        }
+        let again = [NOT_KNOWN_YET, NOT_LEADER_YET].contains(&code) && Instant::now() < deadline;
+        assert!(again, "the broker refused the batch with error code {code}");
+        thread::sleep(Duration::from_millis(20));
+    }
 }
 
 fn ask(bootstrap: &str, api: i16, version: i16, body: &[u8]) -> Vec<u8> {
@@ -55,7 +68,7 @@ fn ask(bootstrap: &str, api: i16, version: i16, body: &[u8]) -> Vec<u8> {
     string(&mut request, b"raw");
     request.extend(body);
     let mut stream = TcpStream::connect(bootstrap).expect("the broker answers");
-    stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
     stream.write_all(&len32(&request).to_be_bytes()).expect("written");
     stream.write_all(&request).expect("written");
     let mut size = [0; 4];
