@@ -190,7 +190,7 @@ pub struct SourceRecord {
 }
 
 impl DecisionRecord {
-    /// The record that [`encode`] writes, as a value.
+    /// The record that [`encode`](super::encode) writes, as a value.
     pub fn of(decision: &Decision<'_>, decided_at: Timestamp, engine_version: &str) -> Self {
         let event = decision.event;
         let text = |text: &Option<Text<'_>>| text.as_deref().map(str::to_owned);
