@@ -1,7 +1,9 @@
 //! weir stands across an event stream and scores the risk of each interaction.
 
+pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod desk;
 pub mod engine;
 pub mod log;
 pub mod metrics;

@@ -22,7 +22,16 @@ pub use effective::{
 pub use problem::{FilePlace, Place, Problem, Problems, Severity};
 pub use raw::Overrides;
 
+use crate::engine::time::Span;
 use raw::{Reader, Source};
+
+/// A length of time with units (`50ms`, `1h30m`), as everywhere in the configuration.
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub fn duration(text: &str) -> Result<Span, String> {
+    units::duration(text)
+}
 
 /// The file that is read when none is named and it is there.
 pub const DEFAULT_FILE: &str = "config/weir.toml";

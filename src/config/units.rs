@@ -1,4 +1,4 @@
-//! Text with units: lengths of time (`50ms`, `1h30m`) and sizes (`64MB`, `1GiB`).
+//! Text with units: lengths of time (`50ms`, `1h30m`) and sizes (`64MB`, `1GB`).
 //!
 //! A bare number is refused: whether 10 means seconds or milliseconds must not be a guess.
 
@@ -7,15 +7,7 @@ use crate::engine::time::Span;
 const TIME_UNITS: [(&str, i64); 5] =
     [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
 
-const SIZE_UNITS: [(&str, u64); 7] = [
-    ("B", 1),
-    ("KB", 1000),
-    ("MB", 1_000_000),
-    ("GB", 1_000_000_000),
-    ("KiB", 1 << 10),
-    ("MiB", 1 << 20),
-    ("GiB", 1 << 30),
-];
+const SIZE_UNITS: [(&str, u64); 4] = [("B", 1), ("KB", 1 << 10), ("MB", 1 << 20), ("GB", 1 << 30)];
 
 /// A length of time: whole numbers with units `ms`, `s`, `m`, `h`, `d`, one after the other.
 pub(super) fn duration(text: &str) -> Result<Span, String> {
@@ -33,14 +25,14 @@ pub(super) fn duration(text: &str) -> Result<Span, String> {
         .ok_or_else(|| format!("`{text}` is no length of time: write `50ms`, `10s`, `5m`, `1h30m`, `7d`"))
 }
 
-/// A size in bytes: a whole number with a unit (`KB` is 1,000, `KiB` is 1,024 bytes).
+/// A size in bytes: a whole number with `B`, `KB`, `MB` or `GB`, in powers of 1024.
 pub(super) fn size(text: &str) -> Result<u64, String> {
     let (number, unit, rest) = split(text.trim());
     let factor = SIZE_UNITS.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor);
     let bytes = number.parse::<u64>().ok().zip(factor).and_then(|(n, factor)| n.checked_mul(factor));
     bytes
         .filter(|_| rest.is_empty())
-        .ok_or_else(|| format!("`{text}` is no size: write `512KB`, `64MB`, `1GiB`"))
+        .ok_or_else(|| format!("`{text}` is no size: write `512KB`, `64MB`, `1GB`"))
 }
 
 /// Digits, the letters after them, and what follows.
@@ -85,12 +77,12 @@ mod tests {
 
     #[test]
     fn sizes() {
-        for (text, bytes) in [("64MB", 64_000_000), ("1GiB", 1_073_741_824), ("0B", 0), ("7 KB", 7000)] {
+        for (text, bytes) in [("64MB", 67_108_864), ("1GB", 1_073_741_824), ("0B", 0), ("7 KB", 7168)] {
             assert_eq!(size(text), Ok(bytes), "{text}");
         }
         for text in ["", "64", "MB", "64mb", "-1B", "1MB2", "99999999999GB"] {
             assert!(size(text).is_err(), "{text}");
         }
-        assert_eq!([64_000_000, 1 << 20, 1001, 0].map(show_size), ["64MB", "1MiB", "1001B", "0B"]);
+        assert_eq!([64 << 20, 3 << 30, 1025, 0].map(show_size), ["64MB", "3GB", "1025B", "0B"]);
     }
 }

@@ -1,7 +1,7 @@
 //! Operate: what commands do. A person outranks the machine.
 
 use super::Engine;
-use super::ban::{Ban, Origin};
+use super::ban::{Ban, BanChange, Origin};
 use super::bans::Lift;
 use super::command::{Command, CommandAction};
 use super::entity::{Entity, EntityKind};
@@ -19,6 +19,17 @@ impl Engine {
             }
             CommandAction::Unban { entity, ban } => self.unban(command, entity, ban.as_deref(), at, out),
         }
+    }
+
+    /// Takes over bans that were told earlier, before the first event. Returns what readers need to know of them.
+    pub fn restore_bans(&mut self, bans: Vec<Ban>) -> Vec<BanChange> {
+        let mut told = Vec::new();
+        for ban in bans {
+            if let Some((key, _)) = self.normalise(&ban.entity) {
+                self.bans.issue(key, ban, &mut self.timers, &mut told);
+            }
+        }
+        told
     }
 
     fn ban_by_hand(

@@ -17,7 +17,9 @@ use std::time::Duration;
 
 use crate::clock::Stopwatch;
 use crate::metrics::{self, CommitResult};
-use crate::stream::{CommitError, InputOffset, Lookup, OutBatch, Ownership, Step, StreamError, Topic, Transactions};
+use crate::stream::{
+    CommitError, InputOffset, Lookup, OutBatch, Ownership, Step, StreamError, Topic, Transactions,
+};
 
 use super::score::Report;
 use super::shard::ShardSettings;

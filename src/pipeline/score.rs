@@ -1,5 +1,8 @@
 //! Scoring a batch: decode, merge, apply, encode. Knows no broker and no clock; the same for live and for a follower.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use crate::engine::address::Address;
 use crate::engine::ban::BanChange;
 use crate::engine::command::Command;
@@ -12,18 +15,15 @@ use crate::engine::time::Timestamp;
 use crate::engine::verdict::Verdict;
 use crate::engine::{DeadLetterReason, Engine, Input, Outcome, Outputs};
 use crate::stream::{self, OutBatch, RecordRef, Topic, TopicNames};
+use crate::wire::command;
 use crate::wire::error::DecodeError;
 use crate::wire::headers::Header;
 use crate::wire::interaction::{DecodeLimits, Decoded, decode};
-use crate::wire::{command, headers::TraceContext};
 
 use super::batch::{Batch, Index};
 use super::encode::Encoder;
 use super::merge::Merge;
 use super::tally::Tally;
-
-use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// Entities above allow of one batch that the readers of this process are told about; the rest are looked up when
 /// somebody asks.
@@ -165,6 +165,9 @@ impl Scorer {
         if let Some(judgement) = &self.outputs.judgement {
             let decision = Decision { event, arrival, judgement };
             self.encoder.decision(&decision, decided_at, &decoded.trace, out);
+            if !self.outputs.shadow.is_empty() {
+                self.encoder.shadow(&decision, &self.outputs.shadow, out);
+            }
             report.tally.decide(judgement.verdict);
             if judgement.verdict > Verdict::Allow {
                 touch(&decision, report);
@@ -181,7 +184,13 @@ impl Scorer {
         }
     }
 
-    fn operate(&mut self, command: &Command, record: &RecordRef<'_>, out: &mut OutBatch, report: &mut Report) {
+    fn operate(
+        &mut self,
+        command: &Command,
+        record: &RecordRef<'_>,
+        out: &mut OutBatch,
+        report: &mut Report,
+    ) {
         let arrival = Arrival {
             topic: self.names.get(record.at.topic),
             partition: record.at.partition,
@@ -194,7 +203,13 @@ impl Scorer {
         self.tell_bans_and_cases(out, report);
     }
 
-    fn dead_letter(&mut self, record: RecordRef<'_>, error: &DecodeError, out: &mut OutBatch, report: &mut Report) {
+    fn dead_letter(
+        &mut self,
+        record: RecordRef<'_>,
+        error: &DecodeError,
+        out: &mut OutBatch,
+        report: &mut Report,
+    ) {
         self.encoder.dead_letter(&record, error, out);
         report.tally.count(Outcome::DeadLettered(error.reason));
     }
@@ -251,13 +266,19 @@ fn with_headers<'b, T>(record: &RecordRef<'b>, read: impl FnOnce(&[Header<'b>]) 
 /// When the log took the record; without any timestamp, when the event says it happened.
 fn append_time(record: &RecordRef<'_>, occurred: Timestamp) -> Timestamp {
     match record.timestamp {
-        stream::Timestamp::Append(millis) | stream::Timestamp::Create(millis) => Timestamp::from_millis(millis),
+        stream::Timestamp::Append(millis) | stream::Timestamp::Create(millis) => {
+            Timestamp::from_millis(millis)
+        }
         stream::Timestamp::None => occurred,
     }
 }
 
 fn refused(reason: DeadLetterReason, occurred: Timestamp, append: Timestamp) -> DecodeError {
-    DecodeError::new(reason, "occurred_at", format!("{occurred} is too far ahead of its append time {append}"))
+    DecodeError::new(
+        reason,
+        "occurred_at",
+        format!("{occurred} is too far ahead of its append time {append}"),
+    )
 }
 
 /// Notes the subjects of a decision above allow for the readers of this process.
@@ -288,6 +309,3 @@ fn touched_by(decision: &Decision<'_>) -> TouchedBy {
         codes: judgement.reasons.iter().map(|reason| reason.source.code.clone()).collect(),
     }
 }
-
-/// No trace goes with what no single event caused.
-pub(super) const NO_TRACE: TraceContext<'static> = TraceContext { traceparent: None, tracestate: None };

@@ -96,6 +96,8 @@ pub(super) enum Role {
     Member,
     /// Writes the transactions of this shard.
     Writer { shard: u32 },
+    /// Writes records without transactions.
+    Feeder,
     /// Creates and describes topics.
     Admin,
 }
@@ -104,7 +106,7 @@ impl Role {
     fn side(self) -> Side {
         match self {
             Role::Reader | Role::Member => Side::Consumer,
-            Role::Writer { .. } | Role::Admin => Side::Producer,
+            Role::Writer { .. } | Role::Feeder | Role::Admin => Side::Producer,
         }
     }
 }
@@ -180,7 +182,7 @@ impl KafkaSettings {
         let (defaults, group) = match role {
             Role::Reader => (READER, true),
             Role::Member => (MEMBER, true),
-            Role::Writer { .. } => (WRITER, false),
+            Role::Writer { .. } | Role::Feeder => (WRITER, false),
             Role::Admin => (&[][..], false),
         };
         for (name, value) in defaults {
@@ -192,7 +194,7 @@ impl KafkaSettings {
         match role {
             Role::Member => self.set_protocol(config),
             Role::Writer { shard } => self.set_transactions(config, shard),
-            Role::Reader | Role::Admin => {}
+            Role::Reader | Role::Feeder | Role::Admin => {}
         }
     }
 

@@ -76,6 +76,18 @@ pub enum StreamError {
 }
 
 impl StreamError {
+    /// True when the same again cannot help: a setting, an access rule or a topic has to be changed first.
+    pub fn is_lasting(&self) -> bool {
+        matches!(
+            self,
+            StreamError::Property { .. }
+                | StreamError::Denied { .. }
+                | StreamError::TopicMissing { .. }
+                | StreamError::PartitionMissing { .. }
+                | StreamError::OffsetOutOfRange { .. }
+        )
+    }
+
     /// True when waiting may help: the brokers cannot be reached just now.
     pub fn is_transient(&self) -> bool {
         matches!(self, StreamError::Unreachable { .. })

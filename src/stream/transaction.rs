@@ -278,20 +278,20 @@ fn unopened(settings: &KafkaSettings, doing: &str, error: &KafkaError) -> Stream
 
 /// The first record that could not be written.
 #[derive(Debug)]
-struct DeliveryFailure {
-    topic: String,
-    partition: i32,
-    code: RDKafkaErrorCode,
+pub(super) struct DeliveryFailure {
+    pub(super) topic: String,
+    pub(super) partition: i32,
+    pub(super) code: RDKafkaErrorCode,
 }
 
 /// Takes the client's reports. Only failures are reported: success is the rule.
 #[derive(Debug, Default)]
-struct Deliveries {
+pub(super) struct Deliveries {
     failure: Mutex<Option<DeliveryFailure>>,
 }
 
 impl Deliveries {
-    fn take(&self) -> Option<DeliveryFailure> {
+    pub(super) fn take(&self) -> Option<DeliveryFailure> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }

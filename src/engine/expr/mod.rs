@@ -11,7 +11,11 @@ pub mod check;
 pub mod compile;
 pub mod flaw;
 mod functions;
+pub mod interpret;
+mod membership;
+mod negation;
 pub mod parse;
+pub mod sense;
 pub mod tree;
 
 use std::fmt;

@@ -4,7 +4,7 @@
 //! byte at which they are, in words of our own where the parser's are not for people.
 
 use cel::IdedExpr;
-use cel::common::ast::SourceInfo;
+use cel::common::ast::{Expr, SourceInfo};
 use cel::parser::{ParseError, Parser};
 
 use super::flaw::Flaw;
@@ -21,12 +21,21 @@ pub struct Parsed {
     /// The syntax tree.
     pub root: IdedExpr,
     info: SourceInfo,
+    text: String,
 }
 
 impl Parsed {
-    /// The byte at which a node is written (for an operator: the operator).
+    /// The byte at which a node is written: of an operator itself, of a call its name.
     pub fn at(&self, node: &IdedExpr) -> usize {
-        self.info.offset_for(node.id).map_or(0, |(start, _)| usize::try_from(start).unwrap_or(0))
+        let at = self.info.offset_for(node.id).map_or(0, |(start, _)| usize::try_from(start).unwrap_or(0));
+        match &node.expr {
+            Expr::Call(call)
+                if self.text.get(..at).is_some_and(|before| before.ends_with(&call.func_name)) =>
+            {
+                at - call.func_name.len()
+            }
+            _ => at,
+        }
     }
 }
 
@@ -41,7 +50,7 @@ pub fn parse(text: &str) -> Result<Parsed, Vec<Flaw>> {
     }
     let depth = u16::try_from(DEEPEST).unwrap_or(u16::MAX);
     match Parser::default().max_recursion_depth(depth).parse_with_source_info(text) {
-        Ok((root, info)) => Ok(Parsed { root, info }),
+        Ok((root, info)) => Ok(Parsed { root, info, text: text.to_owned() }),
         Err(errors) => Err(first_error(text, &errors.errors)),
     }
 }

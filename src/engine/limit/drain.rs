@@ -30,9 +30,9 @@ impl Drain {
     pub(super) fn new(max: u64, refill: u64, per: Span) -> Result<Self, LimitError> {
         let scale = per.millis() as u64;
         let capacity = max.checked_mul(scale).filter(|level| *level <= HIGHEST);
-        let capacity = capacity.ok_or(LimitError::BucketTooLarge(max))?;
+        let capacity = capacity.ok_or(LimitError::TooLarge(max))?;
         if refill > HIGHEST {
-            return Err(LimitError::BucketTooLarge(refill));
+            return Err(LimitError::TooLarge(refill));
         }
         Ok(Self { capacity, scale, rate: refill })
     }

@@ -150,24 +150,27 @@ impl Limit {
         };
         let judged = self.judge_time(cell, at);
         let now = judged.millis();
+        if max == 0 {
+            return Check::new(Verdict::Refused { retry_after: self.window }, 0, 0, 0, now);
+        }
         let Some(used) = self.used(cell, judged) else {
             return Check::new(Verdict::Backlog, 0, max, max, now);
         };
-        if max > 0 && cost > max {
+        if cost > max {
             return Check::new(Verdict::CostExceedsCapacity, used, max, max.saturating_sub(used), now);
         }
-        if max > 0 && used.saturating_add(cost) <= max {
+        if used.saturating_add(cost) <= max {
             return Check::new(Verdict::Allowed, used, max, max - used - cost, now);
         }
-        let wait = if max == 0 { self.window } else { self.wait(cell, judged, max - cost) };
-        let retry_after = wait.max(Span::from_millis(1));
+        let retry_after = self.wait(cell, judged, max - cost).max(Span::from_millis(1));
         Check::new(Verdict::Refused { retry_after }, used, max, max.saturating_sub(used), now)
     }
 
-    /// Counts an event at `at` that costs `cost`, whether or not it is within the limit.
+    /// Counts an event at `at` that costs `cost`, whether or not it is within the limit. A cost of 0 changes
+    /// nothing.
     #[inline]
     pub fn record(&self, cell: &mut [u32], at: Timestamp, cost: u64) -> Recorded {
-        if self.max.is_none() {
+        if self.max.is_none() || cost == 0 {
             return Recorded::Yes;
         }
         let judged = self.judge_time(cell, at);
@@ -246,11 +249,15 @@ impl Form {
         Ok(match algorithm {
             Algorithm::SlidingLog { .. } => Self::SlidingLog(SlidingLog::new(window, max)?),
             Algorithm::SlidingWindow { slots, .. } => {
+                spec::countable(max)?;
                 Self::SlidingWindow(SlidingWindow::new(window, *slots)?)
             }
             Algorithm::TokenBucket { refill, .. } => Self::Bucket(token_bucket::drain(max, *refill, window)?),
             Algorithm::LeakyBucket { .. } => Self::Bucket(leaky_bucket::drain(max, window)?),
-            Algorithm::Calendar { zone, .. } => Self::Calendar(Calendar::new(window, zone)?),
+            Algorithm::Calendar { zone, .. } => {
+                spec::countable(max)?;
+                Self::Calendar(Calendar::new(window, zone)?)
+            }
         })
     }
 }

@@ -115,9 +115,9 @@ pub enum LimitError {
     /// A bucket that is never refilled.
     #[error("a token bucket must be refilled by at least 1")]
     NoRefill,
-    /// A bucket whose capacity or refill overflows exact arithmetic.
-    #[error("a bucket of {0} is too large")]
-    BucketTooLarge(u64),
+    /// A maximum or a refill too large to be counted exactly.
+    #[error("{0} is too large to be counted")]
+    TooLarge(u64),
     /// No such time zone.
     #[error("there is no time zone {0:?}")]
     UnknownZone(String),
@@ -148,4 +148,9 @@ pub(super) fn valid_window(window: Span) -> Result<Span, LimitError> {
 /// The window, when it is not longer than `longest`.
 pub(super) fn at_most(window: Span, longest: Span) -> Result<Span, LimitError> {
     if window > longest { Err(LimitError::WindowTooLong { window, longest }) } else { Ok(window) }
+}
+
+/// Counts are kept in 32 bits and stay at the largest: a maximum must lie below it to be reached.
+pub(super) fn countable(max: u64) -> Result<(), LimitError> {
+    if max < u64::from(u32::MAX) { Ok(()) } else { Err(LimitError::TooLarge(max)) }
 }

@@ -58,7 +58,8 @@ fn every_algorithm() -> [Algorithm; 5] {
     ]
 }
 
-/// B01: a window that only starts anew at the minute lets twice the limit through at its edge.
+/// A window that only starts anew at the minute lets twice the limit through at its edge.
+/// As reported in block/buzz#3477.
 #[test]
 fn no_double_burst_at_a_boundary() {
     for algorithm in [log(60), bucketed(60, 12)] {
@@ -68,7 +69,8 @@ fn no_double_burst_at_a_boundary() {
     }
 }
 
-/// B03: the event at 0:00 has left at 1:01, those at 0:59 have not.
+/// The event at 0:00 has left at 1:01, those at 0:59 have not.
+/// As reported in Southclaws/swirl#2.
 #[test]
 fn a_window_forgets_no_more_than_what_left() {
     let minute = 60_000;
@@ -81,7 +83,8 @@ fn a_window_forgets_no_more_than_what_left() {
     }
 }
 
-/// B05: each event over the limit is refused, not only the first.
+/// Each event over the limit is refused, not only the first.
+/// As reported in crowdsec#1551.
 #[test]
 fn an_overflow_does_not_reset_the_state() {
     for algorithm in every_algorithm() {
@@ -95,7 +98,8 @@ fn an_overflow_does_not_reset_the_state() {
     }
 }
 
-/// B07: a long pause fills a bucket to its capacity, never above.
+/// A long pause fills a bucket to its capacity, never above.
+/// As reported in bucket4j#51.
 #[test]
 fn remaining_never_passes_the_capacity() {
     let mut one = One::new(Algorithm::TokenBucket { refill: 10, per: secs(1) }, 10);
@@ -104,7 +108,8 @@ fn remaining_never_passes_the_capacity() {
     assert_eq!(one.hit(100 * 366 * 86_400_000, 1).remaining, 9);
 }
 
-/// B09: a leaky bucket drains evenly, it is not emptied once a period.
+/// A leaky bucket drains evenly, it is not emptied once a period.
+/// As reported in gubernator#118.
 #[test]
 fn a_leaky_bucket_never_jumps() {
     let mut one = One::new(Algorithm::LeakyBucket { window: secs(1) }, 3);
@@ -118,7 +123,8 @@ fn a_leaky_bucket_never_jumps() {
     assert!((11..=12).contains(&allowed), "{allowed}");
 }
 
-/// B11: what can never fit is told apart from what must wait.
+/// What can never fit is told apart from what must wait.
+/// As reported in gcra-ruby#11.
 #[test]
 fn a_cost_above_the_capacity_is_permanent() {
     let mut one = One::new(Algorithm::TokenBucket { refill: 10, per: secs(10) }, 10);
@@ -132,7 +138,8 @@ fn a_cost_above_the_capacity_is_permanent() {
     }
 }
 
-/// B13: 5 at 0 and 3 at 0.1 s in a bucket that leaks 1 a second: empty 7.9 s later, room for one at once.
+/// 5 at 0 and 3 at 0.1 s in a bucket that leaks 1 a second: empty 7.9 s later, room for one at once.
+/// As reported in gubernator#110.
 #[test]
 fn the_wait_of_a_leaky_bucket_counts_what_leaked() {
     let mut one = One::new(Algorithm::LeakyBucket { window: secs(10) }, 10);
@@ -143,7 +150,8 @@ fn the_wait_of_a_leaky_bucket_counts_what_leaked() {
     assert_eq!(full, Verdict::Refused { retry_after: Span::from_millis(7900) });
 }
 
-/// B15: counts are stored, not what was left of the old maximum.
+/// Counts are stored, not what was left of the old maximum.
+/// As reported in gubernator#40.
 #[test]
 fn a_lowered_maximum_holds_at_once() {
     for algorithm in every_algorithm() {
@@ -162,7 +170,8 @@ fn a_lowered_maximum_holds_at_once() {
     assert!(!other.limit.carry_over(&mut other.cell, &old.limit, &old.cell));
 }
 
-/// B25: what is old has no effect any more.
+/// What is old has no effect any more.
+/// As reported in caddy-mib#6.
 #[test]
 fn old_events_leave() {
     for algorithm in every_algorithm() {

@@ -4,28 +4,34 @@
 //! its threshold or the policy's hash: a reload gives no fresh quota.
 
 pub mod duration;
+pub mod listing;
 pub mod load;
+pub mod names;
 pub mod nearest;
 pub mod node;
 pub mod problem;
 pub mod raw;
 pub mod reader;
+pub mod schema;
 pub mod source;
 pub mod tests;
 
 mod build;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use ipnet::IpNet;
 
 use super::decision::{QualityCode, ReasonSource};
 use super::entity::{Entity, EntityKind};
-use super::expr::{Condition, Number, Type};
+use super::expr::{Condition, Number};
 use super::input::DeadLetterReason;
 use super::time::{Span, Timestamp};
 use super::verdict::Verdict;
+
+pub use self::names::{EventField, Fact, Name, Origin};
 
 /// A whole policy.
 #[derive(Debug)]
@@ -191,94 +197,6 @@ pub struct SharedAddress {
     pub info: Arc<ReasonSource>,
 }
 
-/// One name that expressions may use.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Name {
-    /// As written: `event.action`, `account.age`, `likes_by_user_1m`.
-    pub path: String,
-    /// Its type.
-    pub ty: Type,
-    /// Its unit, for people; empty where there is none.
-    pub unit: &'static str,
-    /// What it means, for people.
-    pub doc: String,
-    /// Where its value comes from.
-    pub origin: Origin,
-    /// Whether any expression or limit of this policy reads it: the engine fills only those.
-    pub used: bool,
-}
-
-/// Where the value of a name comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// A field of the event.
-    Field(EventField),
-    /// Something the engine remembers about the actor.
-    Fact(Fact),
-    /// An open attribute that the policy declares.
-    Attribute(String),
-    /// A device attribute that the policy declares.
-    DeviceAttribute(String),
-    /// A signal of the policy.
-    Signal(usize),
-}
-
-/// Fields of the event that expressions may read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EventField {
-    /// `event.id`
-    Id,
-    /// `event.action`
-    Action,
-    /// `event.user_id`
-    User,
-    /// `event.target_id`
-    Target,
-    /// `event.target_owner_id`
-    TargetOwner,
-    /// `event.ip`, normalised: an IPv4 address, or an IPv6 prefix.
-    Ip,
-    /// `event.device_id`
-    Device,
-    /// `event.user_agent`
-    UserAgent,
-    /// `event.session_id`
-    Session,
-    /// `event.outcome`: `success` or `failure`
-    Outcome,
-    /// `event.content_hash`
-    ContentHash,
-    /// `account.plan`
-    Plan,
-}
-
-/// What the engine remembers or derives about the actor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fact {
-    /// `account.age`, seconds, from the event's or the last known registration time.
-    AccountAge,
-    /// `account.new`
-    AccountNew,
-    /// `account.settled`
-    AccountSettled,
-    /// `account.paying`
-    AccountPaying,
-    /// `user.known_for`, seconds since first seen here.
-    UserKnownFor,
-    /// `user.active_days`, distinct UTC days seen here.
-    UserActiveDays,
-    /// `user.penalty`, points now.
-    UserPenalty,
-    /// `device.known_for`, seconds since first seen here.
-    DeviceKnownFor,
-    /// `device.penalty`, points now.
-    DevicePenalty,
-    /// `address.known_for`, seconds since first seen here.
-    AddressKnownFor,
-    /// `address.trusted`: within a trusted network.
-    AddressTrusted,
-}
-
 /// A key tuple.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dimension {
@@ -315,6 +233,26 @@ pub enum KeyField {
     Attribute(String),
     /// A device attribute.
     DeviceAttribute(String),
+}
+
+/// As written in a policy's keys.
+impl fmt::Display for KeyField {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            KeyField::User => f.write_str("user"),
+            KeyField::Target => f.write_str("target"),
+            KeyField::TargetOwner => f.write_str("target_owner"),
+            KeyField::Action => f.write_str("action"),
+            KeyField::Ip(None) => f.write_str("ip"),
+            KeyField::Ip(Some(prefix)) => write!(f, "ip/{prefix}"),
+            KeyField::Device => f.write_str("device"),
+            KeyField::Session => f.write_str("session"),
+            KeyField::ContentHash => f.write_str("content"),
+            KeyField::UserAgent => f.write_str("user_agent"),
+            KeyField::Attribute(name) => write!(f, "attributes.{name}"),
+            KeyField::DeviceAttribute(name) => write!(f, "device.{name}"),
+        }
+    }
 }
 
 /// A named measurement over a window; it sees every event that passes its filter, this one included.

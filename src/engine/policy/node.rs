@@ -83,6 +83,9 @@ pub fn parse(file: usize, text: &str, report: &Report<'_>) -> Option<Node> {
 /// The library's sentence without its own " at line 1, column 2".
 fn message_of(error: &serde_saphyr::Error) -> String {
     let whole = error.without_snippet().to_string();
+    if whole.contains("multiple YAML documents") {
+        return "a policy file holds one YAML document".to_owned();
+    }
     let first = whole.lines().next().unwrap_or_default();
     let first = first.split(", set DuplicateKeyPolicy").next().unwrap_or_default();
     first.split(" at line ").next().unwrap_or_default().to_owned()

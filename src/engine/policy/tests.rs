@@ -198,6 +198,15 @@ fn read_expectations(raw: &At<Value>, report: &Report<'_>) -> Option<Vec<Expecta
     read.into_iter().collect()
 }
 
+fn verdict(at: Position, word: &str, report: &Report<'_>) -> Option<Verdict> {
+    let verdict = word.parse().ok();
+    if verdict.is_none() {
+        let suggestion = did_you_mean(word, &Verdict::ALL.map(Verdict::name));
+        report.error_with(at, format!("`{word}` is no verdict"), suggestion);
+    }
+    verdict
+}
+
 fn read_expectation(at: Position, value: &Value, report: &Report<'_>) -> Option<Expectation> {
     let mut expected = Expectation::default();
     for (key, value) in entries(at, value, &EXPECT_FIELDS, report)? {
@@ -207,8 +216,9 @@ fn read_expectation(at: Position, value: &Value, report: &Report<'_>) -> Option<
                 expected.event.is_some()
             }
             ("verdict", Value::Text(word)) => {
-                expected.verdict = word.parse().ok();
-                expected.verdict.is_some()
+                expected.verdict = verdict(at, word, report);
+                expected.verdict?;
+                true
             }
             ("by", Value::Text(id)) => {
                 expected.by = Some(id.clone());
@@ -226,6 +236,7 @@ fn read_expectation(at: Position, value: &Value, report: &Report<'_>) -> Option<
         };
         if !understood {
             report.error(at, format!("`{key}` cannot be read here"));
+            return None;
         }
     }
     if expected == (Expectation { event: expected.event, ..Expectation::default() }) {

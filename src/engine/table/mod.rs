@@ -19,6 +19,8 @@ use super::time::{Span, Timestamp};
 const SEGMENTS: usize = 256;
 /// Records of a segment when it is first used.
 const FIRST_CAPACITY: usize = 8;
+/// Records that a small segment grows by; a large one grows by a quarter.
+const LEAST_GROWTH: usize = 16;
 /// How many records around a new key's place are looked at for one to evict.
 const NEIGHBOURS: usize = 16;
 
@@ -133,7 +135,13 @@ impl Table {
                 let fresh = self.touch(segment, index, now);
                 Entry { slot: slot(segment, index), fresh, evicted: false }
             }
-            _ => self.insert(segment, key, now),
+            Some(Probe::Free(index))
+                if self.segments[segment].len < most_records(self.segments[segment].capacity) =>
+            {
+                self.segments[segment].place(index, self.stride, key, now);
+                Entry { slot: slot(segment, index), fresh: true, evicted: false }
+            }
+            _ => self.make_room(segment, key, now),
         }
     }
 
@@ -262,10 +270,10 @@ impl Table {
         dead
     }
 
+    /// Inserts a key into a segment that is full.
     #[cold]
-    fn insert(&mut self, segment: usize, key: u64, now: Timestamp) -> Entry {
-        let full = self.segments[segment].len + 1 > most_records(self.segments[segment].capacity);
-        let evicted = full && !self.grow(segment) && self.evict(segment, key, now);
+    fn make_room(&mut self, segment: usize, key: u64, now: Timestamp) -> Entry {
+        let evicted = !self.grow(segment) && self.evict(segment, key, now);
         let index = match self.segments[segment].probe(key, self.stride) {
             Some(Probe::Found(index) | Probe::Free(index)) => index,
             None => unreachable!("a segment has room for its first records in any budget"),
@@ -274,10 +282,10 @@ impl Table {
         Entry { slot: slot(segment, index), fresh: true, evicted }
     }
 
-    /// Gives a segment a quarter more room; false when the budget forbids it.
+    /// Gives a segment more room; false when the budget forbids it.
     fn grow(&mut self, segment: usize) -> bool {
         let old = self.segments[segment].capacity;
-        let new = if old == 0 { FIRST_CAPACITY } else { old + (old / 4).max(FIRST_CAPACITY) };
+        let new = if old == 0 { FIRST_CAPACITY } else { old + (old / 4).max(LEAST_GROWTH) };
         let (held, wanted) = (Segment::bytes_of(old, self.stride), Segment::bytes_of(new, self.stride));
         if old > 0 && self.bytes - held + wanted > self.room() {
             return false;
@@ -348,6 +356,7 @@ fn stride(cells: usize) -> usize {
 }
 
 /// How full a segment may get: 13/16, where a present key takes three probes on average.
+#[inline]
 fn most_records(capacity: usize) -> usize {
     capacity * 13 / 16
 }

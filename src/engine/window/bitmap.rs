@@ -4,7 +4,7 @@
 //! happened. The values of a window are estimated from the cells that are empty in it, `-m ln(empty / m)`
 //! (Whang, Vander-Zanden and Taylor, "A Linear-Time Probabilistic Counting Algorithm for Database
 //! Applications", ACM TODS 1990). Its standard error for `n` values is `sqrt(m (e^t - t - 1)) / (t m)` with
-//! `t = n / m`: 1.1 % at 100, 1.3 % at 4,096, 2.4 % at 16,000; past 25,558 it only says "at least".
+//! `t = n / m`: 1.1 % at 100, 1.3 % at 4,096, 2.7 % at 16,000; past 25,552 it only says "at least".
 //!
 //! A histogram of cells by sub-window makes a reading cost no more than a reading of a count, and sliding exact
 //! at the grain of a sub-window. With each new sub-window one cell is looked at and emptied when it is out of

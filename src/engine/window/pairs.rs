@@ -20,17 +20,31 @@ pub(super) fn refresh(
     held: u64,
     (value, at): (u32, u64),
 ) -> Refreshed {
-    let (mut len, mut found) = (0, false);
-    for i in 0..pairs.len() / 2 {
-        let (seen, time) = (pairs[2 * i], pairs[2 * i + 1]);
-        let age = now - old + age(old, time);
-        let same = seen == value && age < held;
-        found |= same;
-        pairs[2 * len] = seen;
-        pairs[2 * len + 1] = if same && now - at < age { at as u32 } else { time };
-        len += usize::from(age < held);
+    // Ages fit 32 bits, and so does what of `held` is left.
+    let oldest = u32::try_from(held.saturating_sub(now - old)).unwrap_or(u32::MAX);
+    let mut leaves = false;
+    for pair in pairs.chunks_exact(2) {
+        leaves |= (old as u32).wrapping_sub(pair[1]) >= oldest;
+    }
+    let len = if leaves { compact(pairs, old, oldest) } else { pairs.len() / 2 };
+    let pair = pairs[..2 * len].chunks_exact_mut(2).find(|pair| pair[0] == value);
+    let found = pair.is_some();
+    if let Some(pair) = pair.filter(|pair| now - at < now - old + age(old, pair[1])) {
+        pair[1] = at as u32;
     }
     Refreshed { len, found }
+}
+
+/// Moves the pairs less than `oldest` older than `newest` to the front, and returns how many.
+fn compact(pairs: &mut [u32], newest: u64, oldest: u32) -> usize {
+    let mut len = 0;
+    for i in 0..pairs.len() / 2 {
+        let (value, time) = (pairs[2 * i], pairs[2 * i + 1]);
+        pairs[2 * len] = value;
+        pairs[2 * len + 1] = time;
+        len += usize::from((newest as u32).wrapping_sub(time) < oldest);
+    }
+    len
 }
 
 /// Pairs less than `reach` older than `newest`.

@@ -112,7 +112,9 @@ fn bad_limits_are_errors() {
     }
     assert_eq!(error(Algorithm::TokenBucket { refill: 0, per: day }, 1), LimitError::NoRefill);
     let huge = error(Algorithm::LeakyBucket { window: day }, i64::MAX);
-    assert_eq!(huge, LimitError::BucketTooLarge(i64::MAX as u64));
+    assert_eq!(huge, LimitError::TooLarge(i64::MAX as u64));
+    let huge = error(Algorithm::SlidingWindow { window: day, slots: 10 }, i64::from(u32::MAX));
+    assert_eq!(huge, LimitError::TooLarge(u64::from(u32::MAX)));
     let zone = error(Algorithm::Calendar { window: day, zone: "Mars/Olympus".into() }, 1);
     assert_eq!(zone.to_string(), "there is no time zone \"Mars/Olympus\"");
 }

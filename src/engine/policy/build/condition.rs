@@ -3,8 +3,8 @@
 use super::Workshop;
 use crate::engine::expr::check::{Checked, Scope, check};
 use crate::engine::expr::compile;
-use crate::engine::expr::flaw::Flaw;
 use crate::engine::expr::parse::parse;
+use crate::engine::expr::sense::sense;
 use crate::engine::expr::tree::{Bool, Typed};
 use crate::engine::expr::{Condition, Number};
 use crate::engine::policy::raw::Cel;
@@ -56,17 +56,29 @@ impl Workshop<'_> {
             }
             Err(flaws) => {
                 for flaw in flaws {
-                    self.report.error_with(self.place(cel, &flaw), flaw.message, flaw.suggestion);
+                    self.report.error_with(self.place(cel, flaw.at), flaw.message, flaw.suggestion);
                 }
                 None
             }
         }
     }
 
-    fn check_sense(&self, _cel: &At<Cel>, _tree: &Bool) {}
+    fn check_sense(&self, cel: &At<Cel>, tree: &Bool) {
+        let sense = sense(tree, self.catalogue.names());
+        if let Some(flaw) = sense.never {
+            let message = format!("the condition can never be true: {}", flaw.message);
+            self.report.error_with(self.place(cel, flaw.at), message, flaw.suggestion);
+        }
+        if sense.always {
+            self.report.warn(cel.at, "the condition is true of every event of which it is known", None);
+        }
+        for doubt in sense.doubts {
+            self.report.warn(self.place(cel, doubt.at), doubt.message, doubt.suggestion);
+        }
+    }
 
-    fn place(&self, cel: &At<Cel>, flaw: &Flaw) -> Position {
-        self.report.sources().within_scalar(cel.at, &cel.value.0, flaw.at)
+    fn place(&self, cel: &At<Cel>, at: usize) -> Position {
+        self.report.sources().within_scalar(cel.at, &cel.value.0, at)
     }
 }
 

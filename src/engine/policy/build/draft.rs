@@ -29,6 +29,8 @@ pub(in crate::engine::policy) struct Draft {
     pub(super) attributes: Vec<(At<String>, At<RawType>)>,
     pub(super) device_attributes: Vec<(At<String>, At<RawType>)>,
     pub(super) signals: Vec<RawSignal>,
+    /// Names of signals that could not be read: their readers are not told that they do not exist.
+    pub(super) broken_signals: Vec<String>,
     pub(super) limits: Vec<RawLimit>,
     pub(super) rules: Vec<RawRule>,
     pub(super) observation: Vec<RawObservation>,
@@ -61,7 +63,7 @@ impl Draft {
             "networks" => named(&mut self.networks, node, report),
             "attributes" => named(&mut self.attributes, node, report),
             "device_attributes" => named(&mut self.device_attributes, node, report),
-            "signals" => items(&mut self.signals, node, report),
+            "signals" => self.add_signals(node, report),
             "limits" => items(&mut self.limits, node, report),
             "rules" => items(&mut self.rules, node, report),
             "observation" => items(&mut self.observation, node, report),
@@ -72,6 +74,19 @@ impl Draft {
                 report.error_with(key.at, format!("unknown section `{other}`"), suggestion);
             }
         }
+    }
+
+    fn add_signals(&mut self, node: &Node, report: &Report<'_>) {
+        let before = self.signals.len();
+        items(&mut self.signals, node, report);
+        let Kind::List(nodes) = &node.kind else {
+            return;
+        };
+        let read: Vec<&str> =
+            self.signals[before..].iter().map(|signal| signal.name.value.as_str()).collect();
+        let written = nodes.iter().filter_map(name_of);
+        let broken: Vec<String> = written.filter(|name| !read.contains(name)).map(str::to_owned).collect();
+        self.broken_signals.extend(broken);
     }
 
     /// Each file may state the version.
@@ -98,6 +113,16 @@ impl Draft {
             );
         }
     }
+}
+
+fn name_of(node: &Node) -> Option<&str> {
+    let Kind::Map(entries) = &node.kind else {
+        return None;
+    };
+    entries.iter().find(|(key, _)| key.name == "name").and_then(|(_, value)| match &value.kind {
+        Kind::Text(name) => Some(name.as_str()),
+        _ => None,
+    })
 }
 
 fn once<T: serde::de::DeserializeOwned>(place: &mut Option<T>, key: &Key, node: &Node, report: &Report<'_>) {

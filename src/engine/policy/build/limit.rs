@@ -170,7 +170,7 @@ impl Workshop<'_> {
         let algorithm = raw.algorithm.as_ref().map_or(written.window.at, |algorithm| algorithm.at);
         match error {
             LimitError::EmptyWindow | LimitError::WindowTooLong { .. } => written.window.at,
-            LimitError::NegativeMax(_) | LimitError::TooManyForLog { .. } | LimitError::BucketTooLarge(_) => {
+            LimitError::NegativeMax(_) | LimitError::TooManyForLog { .. } | LimitError::TooLarge(_) => {
                 written.max.at
             }
             LimitError::UnknownZone(_) => zone_of(raw).map_or(algorithm, |zone| zone.at),

@@ -60,7 +60,7 @@ pub(super) fn build(draft: Draft, report: &Report<'_>) -> Option<(Policy, Vec<Ru
         tests: Vec::new(),
     };
     vocabulary::attributes(&mut shop, &draft);
-    let signals = shop.signals(&draft.signals);
+    let signals = shop.signals(&draft);
     let limits = shop.limits(&draft.limits);
     let rules = shop.rules(&draft.rules);
     let observations = shop.pools(&draft.observation);

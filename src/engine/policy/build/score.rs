@@ -88,7 +88,7 @@ fn family(name: &str, cap: i32) -> Family {
 /// Warns when all evidence together stays below the ladder.
 pub(super) fn check_reach(draft: &Draft, shop: &Workshop<'_>, rules: &[Rule]) {
     let mut sums = vec![0i32; shop.families.len()];
-    for rule in rules.iter().filter(|rule| rule.mode != Mode::Off) {
+    for rule in rules.iter().filter(|rule| rule.mode == Mode::Live) {
         if let Effect::Points(points) = rule.effect {
             sums[rule.family] = sums[rule.family].saturating_add(points.max(0));
         }

@@ -19,11 +19,14 @@ use crate::engine::policy::{Measure, Origin, Signal};
 const SLOTS: u32 = 12;
 
 impl Workshop<'_> {
-    pub(super) fn signals(&mut self, raw: &[RawSignal]) -> Vec<Signal> {
-        for (index, signal) in raw.iter().enumerate() {
+    pub(super) fn signals(&mut self, draft: &Draft) -> Vec<Signal> {
+        for (index, signal) in draft.signals.iter().enumerate() {
             self.declare_signal(index, signal);
         }
-        raw.iter().filter_map(|signal| self.signal(signal)).collect()
+        for broken in &draft.broken_signals {
+            self.catalogue.add(name(broken, Type::Int, "", "", Origin::Signal(usize::MAX)));
+        }
+        draft.signals.iter().filter_map(|signal| self.signal(signal)).collect()
     }
 
     fn declare_signal(&mut self, index: usize, raw: &RawSignal) {
@@ -56,7 +59,7 @@ impl Workshop<'_> {
         let filter_text = raw.when.as_ref().map(|when| canonical(&when.value.0)).unwrap_or_default();
         let measured = match &measure {
             Measure::Count { slots } => format!("count/{slots}"),
-            Measure::Distinct { of, slots } => format!("distinct/{of:?}/{slots}"),
+            Measure::Distinct { of, slots } => format!("distinct/{of}/{slots}"),
             Measure::Sum { of, slots } => format!("sum/{}/{slots}", canonical(&of.text)),
         };
         let parts = [self.dimensions.name(dimension), &filter_text, &window.to_string(), &measured];
@@ -102,6 +105,9 @@ impl Workshop<'_> {
 
     /// Signals that no expression reads.
     pub(super) fn warn_of_unused(&self, draft: &Draft) {
+        if !self.report.is_clean() {
+            return;
+        }
         for raw in &draft.signals {
             let slot = self.catalogue.slot(&raw.name.value);
             if slot.is_some_and(|slot| !self.catalogue.names()[slot].used) {

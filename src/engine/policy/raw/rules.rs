@@ -97,6 +97,7 @@ pub struct RawSpan {
 /// How a limit counts.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[schemars(transform = words_alone)]
 pub enum RawAlgorithm {
     /// Exact: every time is kept. Up to 32.
     SlidingLog {},
@@ -117,6 +118,13 @@ pub enum RawAlgorithm {
         /// Time zone, such as `Europe/Berlin`. Default UTC.
         zone: Option<At<String>>,
     },
+}
+
+/// The name of an algorithm may stand alone, without numbers.
+fn words_alone(schema: &mut schemars::Schema) {
+    let with_numbers = schema.clone();
+    let words = ["sliding_log", "sliding_window", "token_bucket", "leaky_bucket", "calendar"];
+    *schema = schemars::json_schema!({ "anyOf": [{ "enum": words }, with_numbers] });
 }
 
 /// What a limit says when it is broken again after some quiet.

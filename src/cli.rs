@@ -1,0 +1,529 @@
+//! What can be typed. Nothing is done here but parsing and completions.
+//!
+//! Flags win over `WEIR_*` variables, those over the file. Data goes to stdout, talk to stderr. Wrong use is told by
+//! the parser and ends with [`exit::USAGE`]. Colours follow the terminal and `NO_COLOR`.
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+use crate::config::{self, Loaded, Overrides, Problems};
+use crate::engine::entity::{Entity, EntityKind};
+use crate::engine::time::{Span, Timestamp};
+use crate::engine::verdict::Verdict;
+
+/// What the process ends with.
+pub mod exit {
+    /// All went well.
+    pub const OK: u8 = 0;
+    /// It did not, for the reason told.
+    pub const FAILURE: u8 = 1;
+    /// The command line makes no sense.
+    pub const USAGE: u8 = 2;
+    /// Kafka cannot be reached (`EX_UNAVAILABLE`).
+    pub const KAFKA: u8 = 69;
+    /// The configuration or the policy is wrong (`EX_CONFIG`).
+    pub const CONFIG: u8 = 78;
+}
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0   all went well
+  1   it did not, for the reason told
+  2   the command line makes no sense
+  69  Kafka cannot be reached
+  78  the configuration or the policy is wrong";
+
+const START: &str = "\
+Start here:
+  weir demo                              an incident, caught, in this terminal; needs nothing
+  weir check                             is the configuration and the policy in order?
+  weir topics create                     make the topics on your Kafka
+  weir run                               score the stream";
+
+/// Scores the risk of each interaction on an event stream, and says why.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "weir", version, about, long_about = None)]
+#[command(after_help = format!("{START}\n\n{EXIT_CODES}"))]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Clone, Debug, Subcommand)]
+pub enum Command {
+    /// Score the stream: interactions in, decisions and bans out
+    #[command(after_help = RUN_HELP)]
+    Run(RunArgs),
+    /// Show the whole of it in one process: an embedded broker, simulated traffic, an incident
+    #[command(after_help = DEMO_HELP)]
+    Demo(DemoArgs),
+    /// Run the engine over a file of events, without Kafka
+    #[command(after_help = REPLAY_HELP)]
+    Replay(ReplayArgs),
+    /// Check the configuration and the policy; tell all problems at once
+    #[command(after_help = CHECK_HELP)]
+    Check(CheckArgs),
+    /// Run the tests that stand beside the rules
+    #[command(after_help = TEST_HELP)]
+    Test(PolicyArgs),
+    /// Ban, lift a ban, list bans
+    #[command(after_help = BAN_HELP)]
+    Ban(BanArgs),
+    /// Create the topics, or compare them with what they must be
+    #[command(after_help = TOPICS_HELP)]
+    Topics(TopicsArgs),
+    /// List the fields and signals that rules can use
+    #[command(after_help = SIGNALS_HELP)]
+    Signals(SignalsArgs),
+    /// Print completions for a shell
+    #[command(after_help = COMPLETIONS_HELP)]
+    Completions {
+        /// Which shell
+        shell: Shell,
+    },
+}
+
+const RUN_HELP: &str = "\
+Stop it with SIGTERM or Ctrl-C: the batch under way is committed first. SIGHUP reads the policy again.
+
+Examples:
+  weir run
+  weir run --config /etc/weir/weir.toml --brokers kafka-1:9092,kafka-2:9092
+  WEIR_BROKERS=kafka:9092 WEIR_HTTP_LISTEN=0.0.0.0:8088 WEIR_HTTP_TOKEN_FILE=/run/secrets/token weir run";
+
+const DEMO_HELP: &str = "\
+Examples:
+  weir demo                                        watch it for 30 seconds
+  weir demo --headless --seconds 30 --format json  only the figures, as JSON, at the end";
+
+const REPLAY_HELP: &str = "\
+One event a line in, one decision a line out, in the same order; statistics go to stderr.
+
+Examples:
+  weir replay --input events.jsonl --output decisions.jsonl
+  zstdcat day.jsonl.zst | weir replay --input - --output - | jq 'select(.verdict != \"allow\")'
+  weir replay --input events.jsonl --output /dev/null --policy my-policy --stats json";
+
+const CHECK_HELP: &str = "\
+Examples:
+  weir check
+  weir check --policy my-policy && weir test --policy my-policy";
+
+const TEST_HELP: &str = "\
+Examples:
+  weir test
+  weir test --policy my-policy";
+
+const BAN_HELP: &str = "\
+A command is written to the topic of commands and takes effect with the next batch.
+
+Examples:
+  weir ban add user:4711 --for 24h --reason 'bought likes, case 12'
+  weir ban lift user:4711 --reason 'was a mix-up'
+  weir ban list --kind user";
+
+const TOPICS_HELP: &str = "\
+Examples:
+  weir topics create
+  weir topics check --brokers kafka:9092       ends with 1 when something differs";
+
+const SIGNALS_HELP: &str = "\
+Examples:
+  weir signals
+  weir signals --schema > policy.schema.json   for completion and checks in an editor";
+
+const COMPLETIONS_HELP: &str = "\
+Examples:
+  weir completions bash > ~/.local/share/bash-completion/completions/weir
+  weir completions zsh > \"${fpath[1]}/_weir\"
+  weir completions fish > ~/.config/fish/completions/weir.fish";
+
+/// Where the configuration is, and what wins over it.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ConfigArgs {
+    /// Configuration file [default: config/weir.toml, where it is there]
+    #[arg(long, value_name = "FILE", env = "WEIR_CONFIG")]
+    pub config: Option<PathBuf>,
+    /// Kafka: host:port, several with commas between
+    #[arg(long, value_name = "HOSTS", env = "WEIR_BROKERS")]
+    pub brokers: Option<String>,
+}
+
+impl ConfigArgs {
+    /// Loads the configuration with what was typed and what the environment says.
+    ///
+    /// # Errors
+    /// All problems at once.
+    pub fn load(&self) -> Result<Loaded, Problems> {
+        self.load_with(|_| {})
+    }
+
+    fn load_with(&self, more: impl FnOnce(&mut Overrides)) -> Result<Loaded, Problems> {
+        let mut overrides = Overrides::from_environment();
+        overrides.flag("kafka", "brokers", "--brokers", self.brokers.clone());
+        more(&mut overrides);
+        config::load(self.config.as_deref(), &overrides)
+    }
+}
+
+/// `weir run`
+#[derive(Clone, Debug, Default, Args)]
+pub struct RunArgs {
+    /// Where the configuration is.
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    /// Folder of local state
+    #[arg(long, value_name = "DIR", env = "WEIR_STATE_DIR")]
+    pub state_dir: Option<String>,
+    /// Folder of the policy
+    #[arg(long, value_name = "DIR", env = "WEIR_POLICY")]
+    pub policy: Option<String>,
+    /// Where to serve /metrics, /healthz, /readyz and /v1/subjects, or `off`
+    #[arg(long, value_name = "ADDRESS", env = "WEIR_LISTEN")]
+    pub listen: Option<String>,
+}
+
+impl RunArgs {
+    /// Loads the configuration with what was typed and what the environment says.
+    ///
+    /// # Errors
+    /// All problems at once.
+    pub fn load(&self) -> Result<Loaded, Problems> {
+        self.config.load_with(|overrides| {
+            overrides.flag("state", "dir", "--state-dir", self.state_dir.clone());
+            overrides.flag("policy", "dir", "--policy", self.policy.clone());
+            overrides.flag("http", "listen", "--listen", self.listen.clone());
+        })
+    }
+}
+
+/// `weir demo`
+#[derive(Clone, Debug, Args)]
+pub struct DemoArgs {
+    /// Without the live line; only the summary
+    #[arg(long)]
+    pub headless: bool,
+    /// How long it takes; the 15 minutes of the story are fitted into it
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=3600))]
+    pub seconds: u32,
+    /// Another number, another crowd; the same number, the same events
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Form of the summary
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// `weir replay`
+#[derive(Clone, Debug, Args)]
+pub struct ReplayArgs {
+    /// Events, one JSON object a line; `-` is stdin
+    #[arg(long, value_name = "FILE")]
+    pub input: FileOrStandard,
+    /// Decisions, one JSON object a line; `-` is stdout
+    #[arg(long, value_name = "FILE")]
+    pub output: FileOrStandard,
+    /// What judges.
+    #[command(flatten)]
+    pub policy: PolicyArgs,
+    /// Form of the statistics on stderr
+    #[arg(long, value_enum, default_value_t)]
+    pub stats: Format,
+    /// No event is taken to have been appended after this [default: now]
+    #[arg(long, value_name = "TIME", value_parser = timestamp)]
+    pub as_of: Option<Timestamp>,
+}
+
+/// `weir check`
+#[derive(Clone, Debug, Default, Args)]
+pub struct CheckArgs {
+    /// Where the configuration is.
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    /// Folder of the policy, instead of the configured one
+    #[arg(long, value_name = "DIR", env = "WEIR_POLICY")]
+    pub policy: Option<String>,
+}
+
+impl CheckArgs {
+    /// Loads the configuration with what was typed and what the environment says.
+    ///
+    /// # Errors
+    /// All problems at once.
+    pub fn load(&self) -> Result<Loaded, Problems> {
+        self.config.load_with(|overrides| overrides.flag("policy", "dir", "--policy", self.policy.clone()))
+    }
+}
+
+/// Where a policy is.
+#[derive(Clone, Debug, Args)]
+pub struct PolicyArgs {
+    /// Folder of the policy
+    #[arg(long, value_name = "DIR", env = "WEIR_POLICY", default_value = "config/policy")]
+    pub policy: PathBuf,
+}
+
+/// `weir ban`
+#[derive(Clone, Debug, Args)]
+pub struct BanArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub action: BanAction,
+}
+
+/// `weir ban add|lift|list`
+#[derive(Clone, Debug, Subcommand)]
+pub enum BanAction {
+    /// Ban a user, device, address or target
+    Add {
+        /// Whom: user:ID, device:ID, ip:ADDRESS, target:ID
+        entity: Entity,
+        /// For how long [default: until lifted]
+        #[arg(long = "for", value_name = "TIME", value_parser = length)]
+        length: Option<Span>,
+        /// What happens to its events
+        #[arg(long, default_value_t = Verdict::Block, value_parser = standing_verdict)]
+        verdict: Verdict,
+        /// Why, and by whom.
+        #[command(flatten)]
+        who: Signature,
+        /// Where the configuration is.
+        #[command(flatten)]
+        config: ConfigArgs,
+    },
+    /// Lift one ban of an entity, or all of them; sets its penalty to zero
+    Lift {
+        /// Whose: user:ID, device:ID, ip:ADDRESS, target:ID
+        entity: Entity,
+        /// Only this ban
+        #[arg(long, value_name = "ID")]
+        ban: Option<String>,
+        /// Why, and by whom.
+        #[command(flatten)]
+        who: Signature,
+        /// Where the configuration is.
+        #[command(flatten)]
+        config: ConfigArgs,
+    },
+    /// List the bans in force
+    List {
+        /// Only this kind of entity
+        #[arg(long, value_parser = kind)]
+        kind: Option<EntityKind>,
+        /// Form of the list
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+        /// Where the configuration is.
+        #[command(flatten)]
+        config: ConfigArgs,
+    },
+}
+
+/// Why something is done, and by whom.
+#[derive(Clone, Debug, Args)]
+pub struct Signature {
+    /// Why, for those who read it later
+    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
+    pub reason: String,
+    /// Who asks
+    #[arg(long, value_name = "NAME", env = "USER", default_value = "operator")]
+    pub actor: String,
+}
+
+/// `weir topics`
+#[derive(Clone, Debug, Args)]
+pub struct TopicsArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub action: TopicsAction,
+}
+
+/// `weir topics create|check`
+#[derive(Clone, Debug, Subcommand)]
+pub enum TopicsAction {
+    /// Create what is missing; what is there is left as it is
+    Create(ConfigArgs),
+    /// Print what differs from what must be
+    Check(ConfigArgs),
+}
+
+/// `weir signals`
+#[derive(Clone, Debug, Args)]
+pub struct SignalsArgs {
+    /// Whose signals.
+    #[command(flatten)]
+    pub policy: PolicyArgs,
+    /// Print the JSON Schema of policy files instead
+    #[arg(long)]
+    pub schema: bool,
+    /// Form of the list
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// For people or for programs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people
+    #[default]
+    Text,
+    /// For programs
+    Json,
+}
+
+/// A file, or `-` for stdin or stdout.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileOrStandard {
+    /// `-`
+    Standard,
+    /// A path.
+    File(PathBuf),
+}
+
+impl From<std::ffi::OsString> for FileOrStandard {
+    fn from(text: std::ffi::OsString) -> Self {
+        if text == "-" { FileOrStandard::Standard } else { FileOrStandard::File(text.into()) }
+    }
+}
+
+fn length(text: &str) -> Result<Span, String> {
+    config::duration(text).and_then(|span| match span {
+        Span::ZERO => Err("a ban of no length is no ban".to_owned()),
+        span => Ok(span),
+    })
+}
+
+fn timestamp(text: &str) -> Result<Timestamp, String> {
+    let parsed = text.parse::<jiff::Timestamp>();
+    parsed
+        .map(|time| Timestamp::from_millis(time.as_millisecond()))
+        .map_err(|_| "write a time as 2026-01-31T12:00:00Z".to_owned())
+}
+
+fn standing_verdict(text: &str) -> Result<Verdict, String> {
+    match text.parse::<Verdict>() {
+        Ok(Verdict::Allow) => Err("a ban that allows is none; lift it instead".to_owned()),
+        Ok(verdict) => Ok(verdict),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn kind(text: &str) -> Result<EntityKind, String> {
+    let known = EntityKind::ALL.into_iter().find(|kind| kind.name() == text);
+    known.ok_or_else(|| format!("known are {}", EntityKind::ALL.map(EntityKind::name).join(", ")))
+}
+
+/// Writes completions for a shell.
+///
+/// # Errors
+/// When they cannot be written.
+pub fn completions(shell: Shell, out: &mut dyn Write) -> std::io::Result<()> {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "weir", &mut text);
+    out.write_all(&text)
+}
+
+/// Whether talk on stderr may have colours: it is a terminal, and `NO_COLOR` is not set.
+#[expect(clippy::disallowed_methods, reason = "the command line reads the environment")]
+pub fn color_on_stderr() -> bool {
+    let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    !unwanted && std::io::stderr().is_terminal()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Command, clap::Error> {
+        Cli::try_parse_from(line.split_whitespace()).map(|cli| cli.command)
+    }
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_example_in_the_help_can_be_typed() {
+        let mut seen = 0;
+        let mut root = Cli::command();
+        let commands: Vec<String> = std::iter::once(root.render_long_help().to_string())
+            .chain(root.get_subcommands_mut().map(|command| command.render_long_help().to_string()))
+            .collect();
+        for line in commands.iter().flat_map(|help| help.lines()) {
+            let Some(example) = line.trim_start().strip_prefix("weir ") else { continue };
+            // Words of one example; what follows two spaces is its explanation, and quotes hold spaces.
+            let typed = example.split("  ").next().unwrap_or_default();
+            let typed = typed.split(['>', '|', '&']).next().unwrap_or_default();
+            let mut quoted = false;
+            let words = typed.split(|c: char| {
+                quoted ^= c == '\'';
+                c == ' ' && !quoted
+            });
+            let words = words.filter(|word| !word.is_empty());
+            let parsed = Cli::try_parse_from(std::iter::once("weir").chain(words));
+            assert!(parsed.is_ok(), "{example}: {}", parsed.err().map(|e| e.to_string()).unwrap_or_default());
+            seen += 1;
+        }
+        assert!(seen >= 20, "{seen} examples");
+    }
+
+    #[test]
+    fn flags_are_as_documented() {
+        let demo = parse("weir demo --headless --seconds 5 --seed 7 --format json").expect("valid");
+        assert!(matches!(
+            demo,
+            Command::Demo(DemoArgs { headless: true, seconds: 5, seed: 7, format: Format::Json })
+        ));
+        let replay = parse(
+            "weir replay --input - --output out.jsonl --policy p --stats json --as-of 2026-01-01T00:00:00Z",
+        );
+        let Ok(Command::Replay(args)) = replay else { panic!("{replay:?}") };
+        assert_eq!(args.input, FileOrStandard::Standard);
+        assert_eq!(args.output, FileOrStandard::File("out.jsonl".into()));
+        assert_eq!(args.as_of.map(Timestamp::millis), Some(1_767_225_600_000));
+        let ban = parse("weir ban add ip:2001:db8::/64 --for 1h30m --verdict reject --reason x --actor ann");
+        let Ok(Command::Ban(BanArgs { action: BanAction::Add { entity, length, verdict, who, .. } })) = ban
+        else {
+            panic!("{ban:?}")
+        };
+        assert_eq!(entity, Entity::new(EntityKind::Ip, "2001:db8::/64"));
+        assert_eq!(length.map(Span::millis), Some(5_400_000));
+        assert_eq!((verdict, who.actor.as_str()), (Verdict::Reject, "ann"));
+    }
+
+    #[test]
+    fn wrong_use_is_refused_by_the_parser() {
+        for line in [
+            "weir",
+            "weir demo --seconds 0",
+            "weir replay --input -",
+            "weir ban add user:1",
+            "weir ban add host:1 --reason x",
+            "weir ban add user:1 --reason x --verdict allow",
+            "weir ban add user:1 --reason x --for 0s",
+            "weir ban add user:1 --reason x --for 10",
+            "weir ban list --kind city",
+            "weir completions dos",
+        ] {
+            let error = parse(line).expect_err(line);
+            assert_eq!(error.exit_code(), i32::from(exit::USAGE), "{line}");
+        }
+    }
+
+    #[test]
+    fn completions_name_every_command() {
+        let mut out = Vec::new();
+        completions(Shell::Bash, &mut out).expect("writing to memory works");
+        let text = String::from_utf8(out).expect("completions are text");
+        for command in Cli::command().get_subcommands() {
+            assert!(text.contains(command.get_name()), "{}", command.get_name());
+        }
+    }
+}
