@@ -11,18 +11,21 @@ const SIZE_UNITS: [(&str, u64); 4] = [("B", 1), ("KB", 1 << 10), ("MB", 1 << 20)
 
 /// A length of time: whole numbers with units `ms`, `s`, `m`, `h`, `d`, one after the other.
 pub(super) fn duration(text: &str) -> Result<Span, String> {
+    let told = || format!("`{text}` is no length of time: write `50ms`, `10s`, `5m`, `1h30m`, `7d`");
     let mut rest = text.trim();
-    let mut total = (!rest.is_empty()).then_some(0_i64);
+    if rest.is_empty() {
+        return Err(told());
+    }
+    let mut total = 0_i64;
     while !rest.is_empty() {
         let (number, unit, after) = split(rest);
         let millis = TIME_UNITS.iter().find(|(name, _)| *name == unit).map(|(_, millis)| *millis);
         let part = number.parse::<i64>().ok().zip(millis).and_then(|(n, millis)| n.checked_mul(millis));
-        total = total.zip(part).and_then(|(total, part)| total.checked_add(part));
+        // A part that is none ends it: nothing of the rest may have been taken.
+        total = part.and_then(|part| total.checked_add(part)).ok_or_else(told)?;
         rest = after.trim_start();
     }
-    total
-        .map(Span::from_millis)
-        .ok_or_else(|| format!("`{text}` is no length of time: write `50ms`, `10s`, `5m`, `1h30m`, `7d`"))
+    Ok(Span::from_millis(total))
 }
 
 /// A size in bytes: a whole number with `B`, `KB`, `MB` or `GB`, in powers of 1024.
