@@ -7,13 +7,9 @@ use clap::{CommandFactory, Parser};
 use weir::cli::{self, Cli, Command, exit};
 
 fn main() -> ExitCode {
-    let command = Cli::parse().command;
-    ExitCode::from(match command {
-        Command::Completions { shell } => written(cli::completions(shell, &mut std::io::stdout())),
-        _ => written(write!(std::io::stderr(), "{}", Cli::command().render_help())).max(exit::USAGE),
-    })
-}
-
-fn written(result: std::io::Result<()>) -> u8 {
-    if result.is_ok() { exit::OK } else { exit::FAILURE }
+    let ended = match Cli::parse().command {
+        Command::Completions { shell } => cli::completions(shell, &mut std::io::stdout()).map(|()| exit::OK),
+        _ => write!(std::io::stderr(), "{}", Cli::command().render_help()).map(|()| exit::USAGE),
+    };
+    ExitCode::from(ended.unwrap_or(exit::FAILURE))
 }

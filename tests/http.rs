@@ -52,7 +52,7 @@ fn open() -> Server {
 }
 
 fn at(seconds: i64) -> Timestamp {
-    Timestamp::from_millis(NOON).after(Span::from_secs(seconds))
+    Timestamp::from_millis(NOON + 1000 * seconds)
 }
 
 fn ban(entity: Entity) -> Ban {
@@ -114,6 +114,15 @@ fn who_may_ask() {
     for path in healthy {
         assert_ne!(request(with_token.desk.address(), "GET", path, &evil).status, 401, "{path}");
     }
+}
+
+#[test]
+fn without_a_token_only_this_machine_is_listened_to() {
+    let (serving, readiness) = (Serving::new(1 << 20, ReaderTime::Wall), Readiness::new());
+    let everywhere = SocketAddr::from(([0, 0, 0, 0], 0));
+    let started =
+        Desk::start(everywhere, &http(""), Arc::new(serving), Arc::new(readiness), metrics::install());
+    assert!(started.is_err_and(|error| error.to_string().contains("no token")));
 }
 
 #[test]

@@ -25,12 +25,13 @@ pub struct Overrides {
 }
 
 impl Overrides {
-    /// None but those of the environment: `WEIR_<SECTION>_<KEY>`, for instance `WEIR_HTTP_LISTEN`.
+    /// None but those of the environment: `WEIR_<SECTION>_<KEY>`, for instance `WEIR_HTTP_LISTEN`. An empty one
+    /// counts as not set.
     #[expect(clippy::disallowed_methods, reason = "the configuration is what reads the environment")]
     pub fn from_environment() -> Self {
         let named = |section: &str, key: &str| {
             let name = variable(section, key);
-            std::env::var(&name).ok().map(|value| (name, value))
+            std::env::var(&name).ok().filter(|value| !value.is_empty()).map(|value| (name, value))
         };
         let environment = super::KNOBS.iter().filter_map(|(section, key)| named(section, key)).collect();
         Self { flags: BTreeMap::new(), environment }

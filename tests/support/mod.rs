@@ -6,27 +6,27 @@ use std::time::Duration;
 
 /// An answer over HTTP, taken apart.
 #[derive(Debug)]
-pub struct Answer {
-    pub status: u16,
-    pub head: String,
-    pub body: String,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
 }
 
 impl Answer {
     /// The value of a header.
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let mut lines = self.head.lines().filter_map(|line| line.split_once(": "));
         lines.find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 
     /// The body as JSON.
-    pub fn json(&self) -> serde_json::Value {
+    pub(crate) fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 }
 
 /// Sends bytes and reads until the other side closes.
-pub fn exchange(address: SocketAddr, request: &[u8]) -> String {
+pub(crate) fn exchange(address: SocketAddr, request: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).expect("the server listens");
     stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout can be set");
     // A server that refuses early may close before all was sent: what it said still counts.
@@ -37,7 +37,7 @@ pub fn exchange(address: SocketAddr, request: &[u8]) -> String {
 }
 
 /// One request with further header lines (each ending in `\r\n`).
-pub fn request(address: SocketAddr, method: &str, path: &str, headers: &str) -> Answer {
+pub(crate) fn request(address: SocketAddr, method: &str, path: &str, headers: &str) -> Answer {
     let host = if headers.contains("Host:") { String::new() } else { format!("Host: {address}\r\n") };
     let text = format!("{method} {path} HTTP/1.1\r\n{host}{headers}Connection: close\r\n\r\n");
     let answer = exchange(address, text.as_bytes());
@@ -51,6 +51,6 @@ pub fn request(address: SocketAddr, method: &str, path: &str, headers: &str) -> 
 }
 
 /// `GET` without further headers.
-pub fn get(address: SocketAddr, path: &str) -> Answer {
+pub(crate) fn get(address: SocketAddr, path: &str) -> Answer {
     request(address, "GET", path, "")
 }
