@@ -154,28 +154,32 @@ impl Subject {
         self.verdicts.truncate(VERDICTS_KEPT);
     }
 
-    /// Memory it takes, in bytes, with what a cache needs beside it.
+    /// Memory it takes, in bytes, with what the allocator and a cache need beside it.
     pub(super) fn bytes(&self) -> usize {
-        const CACHE_ENTRY: usize = 256;
-        let text = |text: &Option<String>| text.as_ref().map_or(0, String::capacity);
-        let account = self.account.as_ref().map_or(0, |account| text(&account.plan));
-        let device = self.device.as_ref().map_or(0, |device| device.id.capacity());
-        let signals = self.signals.capacity() * size_of::<(Arc<str>, f64)>();
-        let verdicts: usize = self.verdicts.iter().map(verdict_bytes).sum();
-        let spare = (self.verdicts.capacity() - self.verdicts.len()) * size_of::<VerdictSeen>();
-        CACHE_ENTRY
-            + size_of::<Self>()
-            + 2 * self.entity.value.capacity()
-            + account
-            + device
-            + signals
-            + verdicts
-            + spare
+        // Measured: a cache of 100,000 profiles, resident memory less what is counted below.
+        const CACHE_ENTRY: usize = 640;
+        let plan = self.account.as_ref().and_then(|account| account.plan.as_ref());
+        let device = self.device.as_ref().map(|device| &device.id);
+        let texts = [plan, device, Some(&self.entity.value), Some(&self.entity.value)];
+        let texts: usize = texts.into_iter().flatten().map(|text| allocated(text.capacity())).sum();
+        let signals = allocated(self.signals.capacity() * size_of::<(Arc<str>, f64)>());
+        let verdicts = allocated(self.verdicts.capacity() * size_of::<VerdictSeen>());
+        let parts: usize = self.verdicts.iter().map(parts_bytes).sum();
+        CACHE_ENTRY + size_of::<Self>() + texts + signals + verdicts + parts
     }
 }
 
-fn verdict_bytes(verdict: &VerdictSeen) -> usize {
-    size_of::<VerdictSeen>() + verdict.action.capacity() + verdict.codes.capacity() * size_of::<Arc<str>>()
+/// What a verdict holds outside itself.
+fn parts_bytes(verdict: &VerdictSeen) -> usize {
+    allocated(verdict.action.capacity()) + allocated(verdict.codes.capacity() * size_of::<Arc<str>>())
+}
+
+/// What an allocation of this size takes: a header, and a multiple of 16 of at least 32.
+fn allocated(bytes: usize) -> usize {
+    match bytes {
+        0 => 0,
+        bytes => (bytes + 8).next_multiple_of(16).max(32),
+    }
 }
 
 #[cfg(test)]
