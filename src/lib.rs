@@ -7,3 +7,8 @@ pub mod desk;
 pub mod engine;
 pub mod log;
 pub mod metrics;
+pub mod pipeline;
+pub mod replay;
+pub mod sim;
+pub mod stream;
+pub mod wire;

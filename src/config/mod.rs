@@ -4,6 +4,9 @@
 //! file at all the defaults hold. A load ends in a [`Config`] without gaps, or in all its [`Problems`] at once, each
 //! with its place. Nothing of this is read again while running.
 
+pub mod policy_dir;
+pub mod standard;
+
 mod effective;
 mod problem;
 mod raw;

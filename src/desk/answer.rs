@@ -90,7 +90,7 @@ impl<'a> SubjectBody<'a> {
             value: &entity.value,
             known: subject.is_some(),
             as_of: answer.as_of.map(text),
-            bans: answer.ban.iter().map(ban).collect(),
+            bans: answer.bans.iter().map(ban).collect(),
             seen_at: subject.map(|subject| text(subject.seen_at)),
             penalty: subject.and_then(|subject| subject.penalty).map(penalty),
             account: account.map(|account| account_body(account, answer.now)),

@@ -1,4 +1,4 @@
-//! The current ban of each entity: complete, in a plain map, as the topic of bans tells it.
+//! The current bans of each entity: complete, in a plain map, as the topic of bans tells it.
 //!
 //! `expires_at` binds readers: a ban that has run out is no longer in force, whether or not its end was told yet.
 
@@ -12,7 +12,7 @@ use crate::metrics;
 /// All current bans.
 #[derive(Debug, Default)]
 pub(super) struct Bans {
-    by_entity: HashMap<Entity, Ban>,
+    by_entity: HashMap<Entity, Vec<Ban>>,
     by_kind: [usize; EntityKind::ALL.len()],
 }
 
@@ -20,8 +20,8 @@ impl Bans {
     /// Applies a change; the last one on an entity holds.
     pub(super) fn apply(&mut self, change: BanChange) {
         let told = match change {
-            BanChange::InForce(ban) => {
-                self.insert(ban);
+            BanChange::InForce(bans) => {
+                self.insert(bans);
                 "in_force"
             }
             BanChange::Lifted { entity, .. } => {
@@ -36,9 +36,10 @@ impl Bans {
         metrics::ban_changes(told, 1);
     }
 
-    fn insert(&mut self, ban: Ban) {
-        let kind = ban.entity.kind;
-        if self.by_entity.insert(ban.entity.clone(), ban).is_none() {
+    fn insert(&mut self, bans: Vec<Ban>) {
+        let Some(entity) = bans.first().map(|ban| ban.entity.clone()) else { return };
+        let kind = entity.kind;
+        if self.by_entity.insert(entity, bans).is_none() {
             self.by_kind[index(kind)] += 1;
         }
     }
@@ -49,12 +50,13 @@ impl Bans {
         }
     }
 
-    /// The ban in force on an entity at a time.
-    pub(super) fn in_force(&self, entity: &Entity, now: Timestamp) -> Option<&Ban> {
-        self.by_entity.get(entity).filter(|ban| ban.expires_at.is_none_or(|end| now < end))
+    /// The bans in force on an entity at a time, strongest first.
+    pub(super) fn in_force(&self, entity: &Entity, now: Timestamp) -> Vec<Ban> {
+        let bans = self.by_entity.get(entity).into_iter().flatten();
+        bans.filter(|ban| ban.expires_at.is_none_or(|end| now < end)).cloned().collect()
     }
 
-    /// How many bans there are of a kind of entity, expired ones included until their end is told.
+    /// How many entities of a kind are banned, those whose ban has run out included until its end is told.
     pub(super) fn count(&self, kind: EntityKind) -> usize {
         self.by_kind[index(kind)]
     }

@@ -51,8 +51,8 @@ pub struct Answer {
     pub as_of: Option<Timestamp>,
     /// The reader's time, against which bans were held.
     pub now: Timestamp,
-    /// The strongest ban in force.
-    pub ban: Option<Ban>,
+    /// The bans in force, strongest first.
+    pub bans: Vec<Ban>,
     /// Its profile; `None` is not known, which says nothing about bans.
     pub subject: Option<Arc<Subject>>,
 }
@@ -122,13 +122,13 @@ impl Serving {
     pub fn ask(&self, entity: &Entity) -> Answer {
         let now = self.now();
         let bans = self.bans.read().unwrap_or_else(PoisonError::into_inner);
-        let ban = bans.in_force(entity, now).cloned();
+        let in_force = bans.in_force(entity, now);
         drop(bans);
         let subject = self.subjects.get(entity);
         if subject.is_none() {
             self.want(entity);
         }
-        Answer { as_of: self.as_of(), now, ban, subject }
+        Answer { as_of: self.as_of(), now, bans: in_force, subject }
     }
 
     /// The subjects that were asked for and not known, since the last call; in no order.
@@ -204,10 +204,10 @@ mod tests {
     #[test]
     fn an_unknown_subject_may_be_banned_and_is_noted_once() {
         let serving = Serving::new(1 << 20, ReaderTime::Stream);
-        serving.publish(update(1000, vec![BanChange::InForce(ban(user("u"), None))], Vec::new()));
+        serving.publish(update(1000, vec![BanChange::InForce(vec![ban(user("u"), None)])], Vec::new()));
         for _ in 0..3 {
             let answer = serving.ask(&user("u"));
-            assert!(answer.subject.is_none() && answer.ban.is_some());
+            assert!(answer.subject.is_none() && !answer.bans.is_empty());
         }
         assert_eq!(serving.take_wanted(), [user("u")]);
         assert!(serving.take_wanted().is_empty());
@@ -221,20 +221,20 @@ mod tests {
         let serving = Serving::new(1 << 20, ReaderTime::Stream);
         let told = ["timed", "lifted", "gone", "stays"].map(user);
         let end = Some(at(500_000));
-        let bans = told.iter().map(|who| BanChange::InForce(ban(who.clone(), end))).collect();
+        let bans = told.iter().map(|who| BanChange::InForce(vec![ban(who.clone(), end)])).collect();
         serving.publish(update(1000, bans, Vec::new()));
-        assert!(told.iter().all(|who| serving.ask(who).ban.is_some()));
+        assert!(told.iter().all(|who| !serving.ask(who).bans.is_empty()));
         let lifted = BanChange::Lifted {
             entity: user("lifted"),
-            ban: ban(user("lifted"), end),
+            ban: Box::new(ban(user("lifted"), end)),
             actor: "ann".into(),
             reason: "a mistake".into(),
             at: at(2000),
         };
-        let forever = BanChange::InForce(ban(user("stays"), None));
+        let forever = BanChange::InForce(vec![ban(user("stays"), None)]);
         serving.publish(update(2000, vec![lifted, BanChange::Gone(user("gone")), forever], Vec::new()));
         serving.publish(update(500_000, Vec::new(), Vec::new()));
-        let banned = told.map(|who| serving.ask(&who).ban.is_some());
+        let banned = told.map(|who| !serving.ask(&who).bans.is_empty());
         assert_eq!(banned, [false, false, false, true]);
     }
 
@@ -243,9 +243,9 @@ mod tests {
     fn readers_of_live_traffic_go_by_the_wall_clock() {
         for (time, banned) in [(ReaderTime::Wall, false), (ReaderTime::Stream, true)] {
             let serving = Serving::new(1 << 20, time);
-            let change = BanChange::InForce(ban(user("u"), Some(at(86_400_000))));
+            let change = BanChange::InForce(vec![ban(user("u"), Some(at(86_400_000)))]);
             serving.publish(update(1000, vec![change], Vec::new()));
-            assert_eq!(serving.ask(&user("u")).ban.is_some(), banned, "{time:?}");
+            assert_eq!(!serving.ask(&user("u")).bans.is_empty(), banned, "{time:?}");
         }
     }
 

@@ -34,17 +34,18 @@ pub struct Ban {
     pub expires_at: Option<Timestamp>,
 }
 
-/// A change of the bans of one entity, complete in itself: what a reader needs to know now.
+/// A change of the bans of one entity, complete in itself: whoever reads the newest change of each
+/// entity knows all bans there are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BanChange {
-    /// The strongest ban now in force.
-    InForce(Ban),
+    /// The whole set now in force, strongest first; never empty.
+    InForce(Vec<Ban>),
     /// All bans were lifted by a person.
     Lifted {
         /// The entity.
         entity: Entity,
         /// The ban that was in force, as last told.
-        ban: Ban,
+        ban: Box<Ban>,
         /// Who lifted it.
         actor: String,
         /// Why.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use super::address::Address;
 use super::event::{Arrival, Event};
 use super::time::{Span, Timestamp};
 use super::verdict::Verdict;
@@ -65,19 +66,26 @@ impl FromStr for DecisionId {
 #[error("`{0}` is no decision id: expected partition-offset-digest-revision")]
 pub struct DecisionIdError(pub String);
 
-/// One decision on one event.
-#[derive(Clone, Debug, PartialEq)]
+/// One decision on one event, with the event it is about: what the wire encodes.
+#[derive(Clone, Copy, Debug)]
 pub struct Decision<'a> {
-    /// Identity.
-    pub id: DecisionId,
-    /// The decision this one replaces; `None` for the first.
-    pub supersedes: Option<DecisionId>,
     /// The event, whole.
     pub event: &'a Event<'a>,
     /// Its source coordinates and append time.
     pub arrival: Arrival<'a>,
+    /// What was decided.
+    pub judgement: &'a Judgement,
+}
+
+/// What was decided on one event; borrows nothing, so that its room is used again for the next one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judgement {
+    /// Identity.
+    pub id: DecisionId,
+    /// The decision this one replaces; `None` for the first.
+    pub supersedes: Option<DecisionId>,
     /// The normalised address, where one could be read.
-    pub address: Option<String>,
+    pub address: Option<Address>,
     /// When the event counted: `occurred_at` held within `[append - grace, append + skew]`.
     pub effective_at: Timestamp,
     /// The answer.
@@ -88,12 +96,23 @@ pub struct Decision<'a> {
     pub reasons: Vec<Reason>,
     /// For a refusal that time heals: how long to wait from `effective_at`.
     pub retry_after: Option<Span>,
+    /// For `hold`: until when a person may decide, and what holds if nobody does.
+    pub hold: Option<Hold>,
     /// Content hash of the policy that judged.
     pub policy: Arc<str>,
     /// What was not as exact or complete as usual.
     pub quality: Vec<Quality>,
     /// Until then this decision may be revised: effective time + retroactive window.
     pub revisable_until: Timestamp,
+}
+
+/// How long a held event waits for a person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hold {
+    /// Until when (exclusive).
+    pub until: Timestamp,
+    /// What holds from then on.
+    pub default: Verdict,
 }
 
 /// One reason of a decision.
@@ -171,8 +190,8 @@ impl QualityCode {
 
 /// Risk in percent, for people: the log-odds as a probability, rounded.
 pub fn risk_percent(score: i32) -> u8 {
-    let odds = libm::exp2(f64::from(score) / 10.0);
-    (libm::round(100.0 * odds / (1.0 + odds)) as i64).clamp(0, 100) as u8
+    let risk = 1.0 / (1.0 + libm::exp2(f64::from(score) / -10.0));
+    libm::round(100.0 * risk) as u8
 }
 
 #[cfg(test)]

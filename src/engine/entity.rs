@@ -66,8 +66,8 @@ impl FromStr for Entity {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (kind, value) = text.split_once(':').ok_or_else(|| EntityError(text.to_owned()))?;
         let kind = EntityKind::ALL.into_iter().find(|k| k.name() == kind);
-        match (kind, value.trim()) {
-            (Some(kind), value) if !value.is_empty() => Ok(Entity::new(kind, value)),
+        match kind {
+            Some(kind) if !value.trim().is_empty() => Ok(Entity::new(kind, value)),
             _ => Err(EntityError(text.to_owned())),
         }
     }

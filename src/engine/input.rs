@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::ban::BanChange;
 use super::case::Case;
 use super::command::Command;
-use super::decision::Decision;
+use super::decision::{Judgement, Reason};
 use super::event::{Arrival, Event};
 use super::policy::Policy;
 use super::time::Timestamp;
@@ -16,22 +16,34 @@ pub enum Input<'a> {
     /// An interaction.
     Event(&'a Event<'a>, Arrival<'a>),
     /// An operator's action.
-    Command(&'a Command),
+    Command(&'a Command, Arrival<'a>),
     /// From here on this policy holds.
     Policy(Arc<Policy>),
     /// Time has come to here although nothing happened: moves expiry, never windows.
     Tick(Timestamp),
 }
 
-/// What the engine tells the world after one input. Reused: cleared by the caller, capacity kept.
+/// What the engine tells the world after one input. Borrows nothing; used again for the next input.
 #[derive(Debug, Default)]
-pub struct Outputs<'a> {
-    /// At most one for an event; revisions of earlier ones besides.
-    pub decisions: Vec<Decision<'a>>,
+pub struct Outputs {
+    /// On the event that went in; none for a duplicate, a dead letter and for other inputs.
+    pub judgement: Option<Judgement>,
+    /// What rules and limits in shadow would have said of that event.
+    pub shadow: Vec<Reason>,
     /// Changes of bans, in order.
     pub bans: Vec<BanChange>,
     /// Cases opened, grown or resolved, in order.
     pub cases: Vec<Case>,
+}
+
+impl Outputs {
+    /// Forgets everything; capacity is kept.
+    pub fn clear(&mut self) {
+        self.judgement = None;
+        self.shadow.clear();
+        self.bans.clear();
+        self.cases.clear();
+    }
 }
 
 /// What became of one input. Each consumed record ends in exactly one outcome.

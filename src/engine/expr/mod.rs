@@ -2,6 +2,21 @@
 //!
 //! A slot that an event does not fill is *unknown*; comparisons and arithmetic with unknown are unknown, `&&` and
 //! `||` are Kleene's, `!unknown` is unknown, and a rule fires on `true` only.
+//!
+//! The road of one text: `parse` (CEL's syntax) -> `check` (names, types) -> `compile` (closures). `interpret` runs
+//! the same text in CEL's own interpreter: the oracle of the tests, never used live.
+
+pub mod catalogue;
+pub mod check;
+pub mod compile;
+pub mod flaw;
+mod functions;
+pub mod interpret;
+mod membership;
+mod negation;
+pub mod parse;
+pub mod sense;
+pub mod tree;
 
 use std::fmt;
 

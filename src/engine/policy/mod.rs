@@ -3,16 +3,35 @@
 //! What identifies a counter is its dimension, filter, window and algorithm (for limits also the limit's id), never
 //! its threshold or the policy's hash: a reload gives no fresh quota.
 
+pub mod duration;
+pub mod listing;
+pub mod load;
+pub mod names;
+pub mod nearest;
+pub mod node;
+pub mod problem;
+pub mod raw;
+pub mod reader;
+pub mod schema;
+pub mod source;
+pub mod tests;
+
+mod build;
+
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use ipnet::IpNet;
 
-use super::decision::ReasonSource;
+use super::decision::{QualityCode, ReasonSource};
 use super::entity::{Entity, EntityKind};
-use super::expr::{Condition, Number, Type};
+use super::expr::{Condition, Number};
+use super::input::DeadLetterReason;
 use super::time::{Span, Timestamp};
 use super::verdict::Verdict;
+
+pub use self::names::{EventField, Fact, Name, Origin};
 
 /// A whole policy.
 #[derive(Debug)]
@@ -56,7 +75,8 @@ pub struct Settings {
     pub skew: Span,
     /// Further ahead than this is a dead letter.
     pub max_skew: Span,
-    /// Proxies of ours in front of the producers; their entries of `X-Forwarded-For` are skipped from the right.
+    /// Proxies of ours in front of the producers: the acting address is the entry that the outermost of them wrote,
+    /// this many from the right of `X-Forwarded-For`. 0 reads `ip` alone.
     pub trusted_hops: usize,
     /// IPv6 addresses count by this prefix.
     pub ipv6_prefix: u8,
@@ -82,6 +102,10 @@ pub struct Settings {
     pub duplicate_horizon: Span,
     /// ... and this memory, in bytes.
     pub duplicate_budget: u64,
+    /// How long a held event waits for a person ...
+    pub hold_timeout: Span,
+    /// ... and what holds when nobody decides.
+    pub hold_default: Verdict,
     /// Decisions may be revised for this long.
     pub retroactive_window: Span,
     /// Memory for the user, device and address profiles, in bytes each.
@@ -92,6 +116,34 @@ pub struct Settings {
     pub penalties: Penalties,
     /// Many settled accounts behind one address.
     pub shared_address: Option<SharedAddress>,
+}
+
+impl Settings {
+    /// The effective time of an event: `occurred` held within `[append - grace, append + skew]`, and whether that moved
+    /// it.
+    ///
+    /// # Errors
+    /// It claims to be more than `max_skew` ahead of its append time.
+    pub fn effective_time(
+        &self,
+        occurred: Timestamp,
+        append: Timestamp,
+    ) -> Result<(Timestamp, Option<QualityCode>), DeadLetterReason> {
+        if occurred > append.after(self.max_skew) {
+            return Err(DeadLetterReason::FutureTimestamp);
+        }
+        let (earliest, latest) = (append.before(self.grace), append.after(self.skew));
+        Ok(match occurred {
+            at if at < earliest => (earliest, Some(QualityCode::Late)),
+            at if at > latest => (latest, Some(QualityCode::Early)),
+            at => (at, None),
+        })
+    }
+
+    /// Whether a plan is one that pays.
+    pub fn is_paying(&self, plan: &str) -> bool {
+        self.paying_plans.iter().any(|paying| paying == plan)
+    }
 }
 
 /// From which score, in points, which verdict. Ascending.
@@ -145,94 +197,6 @@ pub struct SharedAddress {
     pub info: Arc<ReasonSource>,
 }
 
-/// One name that expressions may use.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Name {
-    /// As written: `event.action`, `account.age`, `likes_by_user_1m`.
-    pub path: String,
-    /// Its type.
-    pub ty: Type,
-    /// Its unit, for people; empty where there is none.
-    pub unit: &'static str,
-    /// What it means, for people.
-    pub doc: String,
-    /// Where its value comes from.
-    pub origin: Origin,
-    /// Whether any expression or limit of this policy reads it: the engine fills only those.
-    pub used: bool,
-}
-
-/// Where the value of a name comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// A field of the event.
-    Field(EventField),
-    /// Something the engine remembers about the actor.
-    Fact(Fact),
-    /// An open attribute that the policy declares.
-    Attribute(String),
-    /// A device attribute that the policy declares.
-    DeviceAttribute(String),
-    /// A signal of the policy.
-    Signal(usize),
-}
-
-/// Fields of the event that expressions may read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EventField {
-    /// `event.id`
-    Id,
-    /// `event.action`
-    Action,
-    /// `event.user_id`
-    User,
-    /// `event.target_id`
-    Target,
-    /// `event.target_owner_id`
-    TargetOwner,
-    /// `event.ip`, normalised: an IPv4 address, or an IPv6 prefix.
-    Ip,
-    /// `event.device_id`
-    Device,
-    /// `event.user_agent`
-    UserAgent,
-    /// `event.session_id`
-    Session,
-    /// `event.outcome`: `success` or `failure`
-    Outcome,
-    /// `event.content_hash`
-    ContentHash,
-    /// `account.plan`
-    Plan,
-}
-
-/// What the engine remembers or derives about the actor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fact {
-    /// `account.age`, seconds, from the event's or the last known registration time.
-    AccountAge,
-    /// `account.new`
-    AccountNew,
-    /// `account.settled`
-    AccountSettled,
-    /// `account.paying`
-    AccountPaying,
-    /// `user.known_for`, seconds since first seen here.
-    UserKnownFor,
-    /// `user.active_days`, distinct UTC days seen here.
-    UserActiveDays,
-    /// `user.penalty`, points now.
-    UserPenalty,
-    /// `device.known_for`, seconds since first seen here.
-    DeviceKnownFor,
-    /// `device.penalty`, points now.
-    DevicePenalty,
-    /// `address.known_for`, seconds since first seen here.
-    AddressKnownFor,
-    /// `address.trusted`: within a trusted network.
-    AddressTrusted,
-}
-
 /// A key tuple.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dimension {
@@ -269,6 +233,26 @@ pub enum KeyField {
     Attribute(String),
     /// A device attribute.
     DeviceAttribute(String),
+}
+
+/// As written in a policy's keys.
+impl fmt::Display for KeyField {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            KeyField::User => f.write_str("user"),
+            KeyField::Target => f.write_str("target"),
+            KeyField::TargetOwner => f.write_str("target_owner"),
+            KeyField::Action => f.write_str("action"),
+            KeyField::Ip(None) => f.write_str("ip"),
+            KeyField::Ip(Some(prefix)) => write!(f, "ip/{prefix}"),
+            KeyField::Device => f.write_str("device"),
+            KeyField::Session => f.write_str("session"),
+            KeyField::ContentHash => f.write_str("content"),
+            KeyField::UserAgent => f.write_str("user_agent"),
+            KeyField::Attribute(name) => write!(f, "attributes.{name}"),
+            KeyField::DeviceAttribute(name) => write!(f, "device.{name}"),
+        }
+    }
 }
 
 /// A named measurement over a window; it sees every event that passes its filter, this one included.

@@ -1,0 +1,74 @@
+//! Reading the files of a policy from a directory.
+//!
+//! Only the files directly in it whose names end in `.yaml` or `.yml` are read, symbolic links followed (a mounted
+//! configuration swaps a link), hidden names passed over. What the texts mean is not known here.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// The largest policy file that is read, in bytes.
+pub const LARGEST_FILE: u64 = 4 << 20;
+
+/// The policy files of a directory, by name, with their texts.
+///
+/// # Errors
+/// A directory or file that cannot be read, is too large or is not UTF-8; the message names it.
+pub fn read_dir(dir: &Path) -> io::Result<Vec<(String, String)>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(dir).map_err(|error| named(dir, &error))? {
+        let path = entry.map_err(|error| named(dir, &error))?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+        if is_policy_file(&name) && !path.is_dir() {
+            files.push((name, read_file(&path)?));
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn is_policy_file(name: &str) -> bool {
+    !name.starts_with('.') && (name.ends_with(".yaml") || name.ends_with(".yml"))
+}
+
+fn read_file(path: &Path) -> io::Result<String> {
+    let size = fs::metadata(path).map_err(|error| named(path, &error))?.len();
+    if size > LARGEST_FILE {
+        let message = format!("{}: {size} bytes; a policy file has at most {LARGEST_FILE}", path.display());
+        return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+    }
+    fs::read_to_string(path).map_err(|error| named(path, &error))
+}
+
+fn named(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_followed_and_other_files_passed_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let data = dir.path().join("..data");
+        fs::create_dir(&data).unwrap();
+        fs::write(data.join("rules.yaml"), "rules: []\n").unwrap();
+        fs::write(dir.path().join("README.md"), "x").unwrap();
+        fs::write(dir.path().join(".hidden.yaml"), "x").unwrap();
+        fs::write(dir.path().join("a.yml"), "version: 1\n").unwrap();
+        std::os::unix::fs::symlink("..data/rules.yaml", dir.path().join("rules.yaml")).unwrap();
+        let read = read_dir(dir.path()).unwrap();
+        let own = |text: &str| text.to_owned();
+        assert_eq!(read, [(own("a.yml"), own("version: 1\n")), (own("rules.yaml"), own("rules: []\n"))]);
+    }
+
+    #[test]
+    fn an_error_names_its_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let missing = dir.path().join("none");
+        assert!(read_dir(&missing).unwrap_err().to_string().contains("none"));
+        fs::write(dir.path().join("bad.yaml"), [0xff, 0xfe]).unwrap();
+        assert!(read_dir(dir.path()).unwrap_err().to_string().contains("bad.yaml"));
+    }
+}

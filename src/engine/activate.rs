@@ -1,0 +1,193 @@
+//! Activate: a policy takes effect. Counters that are the same in both keep their counts; changed ones start anew and
+//! say so until their window has passed.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::apply::{COMMAND_BUDGET, COMMAND_HORIZON, Scratch};
+use super::arrive::Watermark;
+use super::bans::Bans;
+use super::cases::Cases;
+use super::duplicates::Duplicates;
+use super::input::Outcome;
+use super::key::{HashSeed, Prehashed};
+use super::plan::{Cell, DimensionPlan, Plan};
+use super::policy::{Policy, Settings};
+use super::profile;
+use super::stats::Stats;
+use super::table::{Table, TableSpec};
+use super::time::{Span, Timestamp};
+use super::timers::Timers;
+use super::window::distinct::DistinctSpec;
+use super::{Engine, observe::Pool};
+
+/// Time over which the settled accounts behind an address are counted.
+const SHARED_WINDOW: Span = Span::from_secs(86_400);
+const SHARED_SLOTS: u32 = 24;
+
+impl Engine {
+    /// An engine without any state. `seed` keys all hashes: another seed is another state.
+    pub fn new(policy: Arc<Policy>, seed: HashSeed) -> Self {
+        let plan = Plan::new(&policy);
+        let settings = &policy.settings;
+        let settled_accounts = DistinctSpec::new(SHARED_WINDOW, SHARED_SLOTS);
+        let address_words = profile::ADDRESS_WORDS + settled_accounts.words();
+        let spills = vec![profile::ADDRESS_WORDS + DistinctSpec::SPILL_WORD];
+        Self {
+            tables: plan.dimensions.iter().map(|dimension| Table::new(dimension.spec.clone())).collect(),
+            users: Table::new(profile_spec(settings, profile::USER_WORDS, Vec::new())),
+            devices: Table::new(profile_spec(settings, profile::DEVICE_WORDS, Vec::new())),
+            addresses: Table::new(profile_spec(settings, address_words, spills)),
+            settled_accounts,
+            bans: Bans::default(),
+            cases: Cases::default(),
+            pools: policy.observations.iter().map(|_| Pool::default()).collect(),
+            duplicates: Duplicates::new(settings.duplicate_horizon, settings.duplicate_budget),
+            commands: Duplicates::new(COMMAND_HORIZON, COMMAND_BUDGET),
+            timers: Timers::default(),
+            stats: fresh_stats(&policy),
+            now: Timestamp::default(),
+            started_at: Timestamp::default(),
+            watermark: Watermark::default(),
+            events: 0,
+            scratch: Scratch::default(),
+            policy,
+            plan,
+            seed,
+        }
+    }
+
+    pub(super) fn activate(&mut self, policy: Arc<Policy>) -> Outcome {
+        let mut plan = Plan::new(&policy);
+        let mut tables: Vec<Option<Table>> = std::mem::take(&mut self.tables).into_iter().map(Some).collect();
+        let names = policy.dimensions.iter().map(|dimension| &dimension.name);
+        for (name, new) in names.zip(&mut plan.dimensions) {
+            let old = self.policy.dimensions.iter().position(|dimension| dimension.name == *name);
+            let old = old.and_then(|index| Some((&self.plan.dimensions[index], tables[index].take()?)));
+            self.tables.push(carry_over(old, new, self.now));
+        }
+        self.pools = carry_pools(&self.policy, std::mem::take(&mut self.pools), &policy);
+        self.stats = fresh_stats(&policy);
+        self.plan = plan;
+        self.policy = policy;
+        Outcome::PolicyActivated
+    }
+}
+
+fn profile_spec(settings: &Settings, words: usize, spills: Vec<usize>) -> TableSpec {
+    TableSpec {
+        words,
+        budget_bytes: settings.profile_budget,
+        idle: settings.profile_idle,
+        spills,
+        spill_bytes: settings.profile_budget / 4,
+    }
+}
+
+fn fresh_stats(policy: &Policy) -> Stats {
+    Stats { rule_hits: vec![0; policy.rules.len()], skipped_empty: vec![0; policy.limits.len()] }
+}
+
+/// Pools go by the id of their rule.
+fn carry_pools(old: &Policy, pools: Vec<Pool>, new: &Policy) -> Vec<Pool> {
+    let mut known: HashMap<&str, Pool> =
+        old.observations.iter().map(|rule| rule.info.id.as_str()).zip(pools).collect();
+    new.observations.iter().map(|rule| known.remove(rule.info.id.as_str()).unwrap_or_default()).collect()
+}
+
+/// The table of a dimension under its new layout, with every count that the old one has for the same counter.
+fn carry_over(old: Option<(&DimensionPlan, Table)>, new: &mut DimensionPlan, now: Timestamp) -> Table {
+    let moves = match &old {
+        None => Vec::new(),
+        Some((plan, _)) => moves(plan, new),
+    };
+    warm_up(new, &moves, now);
+    match old {
+        None => Table::new(new.spec.clone()),
+        Some((plan, table)) if same_layout(plan, new, &moves) => table,
+        Some((plan, table)) => moved(&table, plan, new, &moves),
+    }
+}
+
+/// One counter that both layouts have.
+struct Move<'p> {
+    from: Cell,
+    to: Cell,
+    limits: Option<(&'p super::limit::Limit, super::limit::Limit)>,
+}
+
+impl Move<'_> {
+    fn carry(&self, record: &[u32], words: &mut [u32]) {
+        let (from, into) = (self.from.of(record), self.to.of_mut(words));
+        match &self.limits {
+            Some((old, limit)) => {
+                limit.carry_over(into, old, from);
+            }
+            None => into.copy_from_slice(from),
+        }
+    }
+}
+
+fn moves<'p>(old: &'p DimensionPlan, new: &DimensionPlan) -> Vec<Move<'p>> {
+    let mut known: HashMap<u64, (Cell, Option<&super::limit::Limit>), Prehashed> =
+        old.signals.iter().map(|signal| (signal.cell.identity, (signal.cell, None))).collect();
+    for limit in &old.limits {
+        known.extend(limit.spans.iter().map(|(limit, cell)| (cell.identity, (*cell, Some(limit)))));
+        known.extend(limit.episode.iter().map(|cell| (cell.identity, (*cell, None))));
+    }
+    let plain = new.signals.iter().map(|signal| (signal.cell, None));
+    let episodes = new.limits.iter().filter_map(|limit| limit.episode).map(|cell| (cell, None));
+    let spans = new.limits.iter().flat_map(|l| &l.spans).map(|(limit, cell)| (*cell, Some(limit)));
+    plain
+        .chain(episodes)
+        .chain(spans)
+        .filter_map(|(to, limit)| {
+            let (from, old) = *known.get(&to.identity)?;
+            Some(Move { from, to, limits: old.zip(limit.cloned()) })
+        })
+        .collect()
+}
+
+/// Counters without a past have not seen their window until it has passed.
+fn warm_up(new: &mut DimensionPlan, moves: &[Move<'_>], now: Timestamp) {
+    let warm = |cell: &mut Cell, window: Span| match moves.iter().find(|m| m.to.identity == cell.identity) {
+        Some(same) => cell.warm_at = same.from.warm_at,
+        None => cell.warm_at = now.after(window),
+    };
+    let idle = new.spec.idle;
+    for signal in &mut new.signals {
+        warm(&mut signal.cell, idle);
+    }
+    for (limit, cell) in new.limits.iter_mut().flat_map(|limit| &mut limit.spans) {
+        warm(cell, limit.window());
+    }
+}
+
+fn same_layout(old: &DimensionPlan, new: &DimensionPlan, moves: &[Move<'_>]) -> bool {
+    let cells = |plan: &DimensionPlan| {
+        let limits = plan.limits.iter().map(|limit| limit.spans.len() + usize::from(limit.episode.is_some()));
+        plan.signals.len() + limits.sum::<usize>()
+    };
+    old.spec == new.spec
+        && cells(old) == cells(new)
+        && cells(new) == moves.len()
+        && moves.iter().all(|m| (m.from.offset, m.from.words) == (m.to.offset, m.to.words))
+}
+
+/// Moves every record to the new layout. Blocks stay where they are; those of counters that are no more are given back.
+fn moved(table: &Table, old: &DimensionPlan, new: &DimensionPlan, moves: &[Move<'_>]) -> Table {
+    let mut to = Table::succeeding(new.spec.clone(), table);
+    let has_moved = |word: &&usize| moves.iter().any(|m| m.from.range().contains(word));
+    let dropped: Vec<usize> = old.spec.spills.iter().filter(|word| !has_moved(word)).copied().collect();
+    table.for_each(|key, touched, record| {
+        let slot = to.find_or_insert(key, touched).slot;
+        let words = to.cells_mut(slot);
+        for m in moves {
+            m.carry(record, words);
+        }
+        for word in &dropped {
+            to.free_block(record[*word]);
+        }
+    });
+    to
+}

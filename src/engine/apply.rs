@@ -1,0 +1,206 @@
+//! The road of one input through the engine.
+
+use std::sync::Arc;
+
+use super::address::Address;
+use super::bans::Bans;
+use super::cases::Cases;
+use super::command::Command;
+use super::decide::{Judged, decide};
+use super::decision::{DecisionId, Hold, Judgement, Quality, QualityCode};
+use super::duplicates::{Duplicates, Seen};
+use super::event::{Arrival, Event};
+use super::expr::Slot;
+use super::input::{Input, Outcome, Outputs};
+use super::key::{HashSeed, tuple};
+use super::look::{LimitLook, Look};
+use super::observe::Pool;
+use super::plan::{ADDRESS, Plan, USER};
+use super::policy::{KeyField, Policy};
+use super::stats::Stats;
+use super::table::Table;
+use super::time::{Span, Timestamp};
+use super::timers::{Timer, Timers};
+use super::verdict::Verdict;
+use super::window::distinct::DistinctSpec;
+
+/// Places looked at for dead records, every [`SWEEP_EVERY`] events, in each table.
+const SWEEP_PLACES: usize = 256;
+const SWEEP_EVERY: u64 = 64;
+
+/// The whole state of one shard, and the policy that holds.
+#[derive(Debug)]
+pub struct Engine {
+    pub(super) policy: Arc<Policy>,
+    pub(super) plan: Plan,
+    pub(super) seed: HashSeed,
+    /// One for each dimension of the policy.
+    pub(super) tables: Vec<Table>,
+    pub(super) users: Table,
+    pub(super) devices: Table,
+    pub(super) addresses: Table,
+    /// The window of settled accounts in an address profile.
+    pub(super) settled_accounts: DistinctSpec,
+    pub(super) bans: Bans,
+    pub(super) cases: Cases,
+    /// One for each observation pool of the policy.
+    pub(super) pools: Vec<Pool>,
+    pub(super) duplicates: Duplicates,
+    pub(super) commands: Duplicates,
+    pub(super) timers: Timers,
+    pub(super) stats: Stats,
+    /// The latest time of any input: effective time of events, time of ticks and commands. Never goes back.
+    pub(super) now: Timestamp,
+    /// Time of the first input.
+    pub(super) started_at: Timestamp,
+    pub(super) watermark: super::arrive::Watermark,
+    pub(super) events: u64,
+    pub(super) scratch: Scratch,
+}
+
+/// Room that is used again for each event.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    pub(super) slots: Vec<Slot<'static>>,
+    pub(super) limits: Vec<LimitLook>,
+    pub(super) hashes: Vec<Option<u64>>,
+}
+
+impl Engine {
+    /// Applies one input. `out` is to be empty; it holds what is to be told about this input.
+    pub fn apply(&mut self, input: Input<'_>, out: &mut Outputs) -> Outcome {
+        match input {
+            Input::Event(event, arrival) => self.event(event, arrival, out),
+            Input::Command(command, arrival) => self.command(command, &arrival, out),
+            Input::Policy(policy) => self.activate(policy),
+            Input::Tick(now) => self.tick(now, out),
+        }
+    }
+
+    /// The policy that holds.
+    pub fn policy(&self) -> &Arc<Policy> {
+        &self.policy
+    }
+
+    /// Arrive, look, decide, record, tell.
+    fn event(&mut self, event: &Event<'_>, arrival: Arrival<'_>, out: &mut Outputs) -> Outcome {
+        let (at, late) = match self.arrive(event, &arrival) {
+            Ok(arrived) => arrived,
+            Err(reason) => return Outcome::DeadLettered(reason),
+        };
+        self.advance(at, out);
+        let settings = &self.policy.settings;
+        let address = Address::of(event, settings.trusted_hops, settings.ipv6_prefix);
+        let seen = self.seen_before(event, address, at);
+        if seen == Seen::Duplicate {
+            return Outcome::Duplicate;
+        }
+        let text = address.filter(|_| self.plan.reads_address).map(|address| address.to_string());
+        let mut look = self.look(event, at, address, text.as_deref());
+        look.quality.extend(late.map(whole_event));
+        look.quality.extend((seen == Seen::Conflict).then(|| whole_event(QualityCode::IdConflict)));
+        let mut judged = decide(&self.policy, &self.plan, event, &look);
+        let id = DecisionId::first(&arrival, &event.id);
+        self.record(event, &look, &judged, id, out);
+        out.shadow.append(&mut judged.shadow);
+        out.judgement = Some(self.tell(&mut look, judged, id));
+        self.close(look);
+        Outcome::Decided
+    }
+
+    /// Whether the same actor sent the same event id within the horizon.
+    fn seen_before(&mut self, event: &Event<'_>, address: Option<Address>, at: Timestamp) -> Seen {
+        let actor = self.seed.field(&self.plan.key_fields[USER], event, address);
+        let actor = actor.or_else(|| self.seed.field(&self.plan.key_fields[ADDRESS], event, address));
+        let key = tuple([actor.unwrap_or(0), self.seed.bytes(event.id.as_bytes())].into_iter());
+        self.duplicates.check_and_record(key, content_digest(&self.seed, event), at)
+    }
+
+    fn tell(&self, look: &mut Look<'_>, judged: Judged, id: DecisionId) -> Judgement {
+        let settings = &self.policy.settings;
+        let mut quality = std::mem::take(&mut look.quality);
+        if look.at.since(self.started_at) < self.plan.longest_window {
+            quality.push(whole_event(QualityCode::WarmingUp));
+        }
+        let hold = Hold { until: look.at.after(settings.hold_timeout), default: settings.hold_default };
+        Judgement {
+            id,
+            supersedes: None,
+            address: look.address,
+            effective_at: look.at,
+            verdict: judged.verdict,
+            score: judged.score,
+            reasons: judged.reasons,
+            retry_after: judged.retry_after,
+            hold: (judged.verdict == Verdict::Hold).then_some(hold),
+            policy: Arc::clone(&self.policy.hash),
+            quality,
+            revisable_until: look.at.after(settings.retroactive_window),
+        }
+    }
+
+    fn tick(&mut self, now: Timestamp, out: &mut Outputs) -> Outcome {
+        self.advance(now, out);
+        Outcome::Ticked
+    }
+
+    /// Moves time: timers that are due fire first, in order.
+    pub(super) fn advance(&mut self, at: Timestamp, out: &mut Outputs) {
+        if self.started_at == Timestamp::default() {
+            self.started_at = at;
+        }
+        self.now = self.now.max(at);
+        while let Some((due, timer)) = self.timers.next_due(self.now) {
+            match timer {
+                Timer::BanEnds { key, ban } => self.bans.expire(key, &ban, &mut out.bans),
+                Timer::CaseQuiet { key } => self.cases.quiet(key, due, &mut self.timers, &mut out.cases),
+            }
+        }
+    }
+
+    /// Removes some dead records, by the time of the slowest partition: what still comes from there finds its state.
+    pub(super) fn sweep(&mut self) {
+        self.events += 1;
+        if self.events.is_multiple_of(SWEEP_EVERY) {
+            let now = self.watermark.slowest();
+            let tables = self.tables.iter_mut();
+            for table in tables.chain([&mut self.users, &mut self.devices, &mut self.addresses]) {
+                table.sweep(now, SWEEP_PLACES);
+            }
+        }
+    }
+
+    fn command(&mut self, command: &Command, arrival: &Arrival<'_>, out: &mut Outputs) -> Outcome {
+        let at = self.command_time(command, arrival);
+        self.advance(at, out);
+        let key = self.seed.bytes(command.id.as_bytes());
+        match self.commands.check_and_record(key, 0, at) {
+            Seen::New => self.operate(command, at, out),
+            Seen::Duplicate | Seen::Conflict => Outcome::CommandRepeated,
+        }
+    }
+}
+
+fn whole_event(code: QualityCode) -> Quality {
+    Quality { code, counter: None }
+}
+
+/// Digest of what an event says: equal for a retry, other for another event under the same id.
+fn content_digest(seed: &HashSeed, event: &Event<'_>) -> u32 {
+    let text = |text: &Option<super::event::Text<'_>>| text.as_ref().map_or(0, |t| seed.bytes(t.as_bytes()));
+    let field = |field| seed.field(&field, event, None).unwrap_or(0);
+    let hashes = [
+        event.occurred_at.millis().cast_unsigned(),
+        seed.bytes(event.action.as_bytes()),
+        field(KeyField::Target),
+        field(KeyField::Device),
+        field(KeyField::ContentHash),
+        text(&event.ip),
+    ];
+    tuple(hashes.into_iter()) as u32
+}
+
+/// How long commands are recognised as repeated.
+pub(super) const COMMAND_HORIZON: Span = Span::from_secs(7 * 86_400);
+/// Memory for recognising repeated commands, bytes.
+pub(super) const COMMAND_BUDGET: u64 = 8 << 20;

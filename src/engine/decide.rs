@@ -1,0 +1,259 @@
+//! Decide: from what was looked at to a verdict with its reasons. Pure: the same look gives the same answer.
+//!
+//! In order: what binds already, trusted networks, limits, rules. The verdict is the strongest that any of them asks
+//! for. Evidence adds up in log-odds points, capped by family; `reject` by suspicion needs several families; what is
+//! keyed by a shared address can do no more than the guard lets it. The points of the reasons add up to the score.
+
+use std::sync::Arc;
+
+use super::decision::{Reason, ReasonSource};
+use super::event::Event;
+use super::look::{LimitLook, Look, Refusal};
+use super::plan::Plan;
+use super::policy::{Effect, KeyField, LimitRule, Mode, Policy, Rule, SharedAddress};
+use super::time::Span;
+use super::verdict::Verdict;
+
+/// The answer before it is recorded and told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Log-odds points.
+    pub score: i32,
+    /// Why, strongest first.
+    pub reasons: Vec<Reason>,
+    /// How long to wait, for refusals that time heals.
+    pub retry_after: Option<Span>,
+    /// What rules and limits in shadow would have said.
+    pub shadow: Vec<Reason>,
+    /// Rules that fired, whatever their mode (indices).
+    pub fired: Vec<usize>,
+    /// For each limit of the look: the verdict it asked for after guards and exemptions.
+    pub refused: Vec<Option<Verdict>>,
+}
+
+/// Judges what was looked at.
+pub(crate) fn decide(policy: &Policy, plan: &Plan, event: &Event<'_>, look: &Look<'_>) -> Judged {
+    let mut bench = Bench::new(policy, plan, event, look);
+    bench.bind();
+    if bench.verdict < Verdict::Reject && !look.trusted {
+        bench.limits();
+        bench.rules();
+        bench.score();
+    }
+    bench.close()
+}
+
+/// Where evidence is gathered.
+struct Bench<'b, 'e> {
+    policy: &'b Policy,
+    event: &'b Event<'b>,
+    look: &'b Look<'e>,
+    guard: Option<&'b SharedAddress>,
+    verdict: Verdict,
+    retry_after: Option<Span>,
+    reasons: Vec<Reason>,
+    shadow: Vec<Reason>,
+    /// Points by family, before caps.
+    points: Vec<i32>,
+    fired: Vec<usize>,
+    refused: Vec<Option<Verdict>>,
+    prior: i32,
+}
+
+impl<'b, 'e> Bench<'b, 'e> {
+    fn new(policy: &'b Policy, plan: &Plan, event: &'b Event<'b>, look: &'b Look<'e>) -> Self {
+        let prior = policy.settings.prior;
+        Self {
+            policy,
+            event,
+            look,
+            guard: policy.settings.shared_address.as_ref().filter(|_| look.shared_address),
+            verdict: Verdict::Allow,
+            retry_after: None,
+            reasons: vec![points(&plan.prior, prior)],
+            shadow: Vec::new(),
+            points: vec![0; policy.families.len()],
+            fired: Vec::new(),
+            refused: Vec::with_capacity(look.limits.len()),
+            prior,
+        }
+    }
+
+    /// What was decided before.
+    fn bind(&mut self) {
+        let Some(binding) = &self.look.binding else { return };
+        self.reasons.push(demand(&binding.source, binding.verdict, None));
+        self.demand(binding.verdict, binding.left);
+    }
+
+    fn limits(&mut self) {
+        for look in &self.look.limits {
+            let rule = &self.policy.limits[look.limit];
+            let asked = look.refusal.and_then(|refusal| self.limit(rule, refusal));
+            self.refused.push(asked);
+        }
+    }
+
+    /// What a refusing limit asks for, once exemptions and the guard are heard.
+    fn limit(&mut self, rule: &LimitRule, refusal: Refusal) -> Option<Verdict> {
+        if self.is_exempt(&rule.info) {
+            return None;
+        }
+        let own = match rule.on_repeat {
+            Some(repeat) if refusal.repeated => repeat.verdict,
+            _ => rule.verdict,
+        };
+        let measured = Some((refusal.used as f64, refusal.max as f64));
+        if rule.mode != Mode::Live {
+            self.shadow.push(demand(&rule.info, own, measured));
+            return None;
+        }
+        let verdict = match self.guard {
+            Some(guard) if keyed_by_address(self.policy, rule) && own > guard.cap => {
+                self.reasons.push(demand(&guard.info, guard.cap, None));
+                guard.cap
+            }
+            _ => own,
+        };
+        self.reasons.push(demand(&rule.info, verdict, measured));
+        self.demand(verdict, refusal.retry_after.filter(|_| verdict == Verdict::Reject));
+        Some(verdict)
+    }
+
+    fn rules(&mut self) {
+        for (index, rule) in self.policy.rules.iter().enumerate() {
+            if rule.mode != Mode::Off && rule.when.eval(&self.look.slots) == Some(true) {
+                self.fired.push(index);
+                if !self.is_exempt(&rule.info) {
+                    self.rule(rule);
+                }
+            }
+        }
+    }
+
+    fn rule(&mut self, rule: &Rule) {
+        let value = rule.value.as_ref().and_then(|value| value.eval(&self.look.slots));
+        let mut reason = Reason { value, threshold: rule.threshold, ..points(&rule.info, 0) };
+        if rule.mode != Mode::Live {
+            match rule.effect {
+                Effect::Points(points) => reason.points = points,
+                Effect::Floor(floor) => reason.verdict = Some(floor),
+            }
+            self.shadow.push(reason);
+            return;
+        }
+        match rule.effect {
+            Effect::Points(points) => {
+                reason.points = points;
+                self.points[rule.family] = self.points[rule.family].saturating_add(points);
+            }
+            Effect::Floor(floor) => {
+                let capped = self.guard.filter(|guard| guard.families.contains(&rule.family));
+                let floor = capped.map_or(floor, |guard| floor.min(guard.cap));
+                reason.verdict = Some(floor);
+                self.demand(floor, None);
+            }
+        }
+        self.reasons.push(reason);
+    }
+
+    /// Adds the evidence up and climbs the ladder.
+    fn score(&mut self) {
+        for (family, sum) in self.policy.families.iter().zip(&mut self.points) {
+            if *sum > family.cap {
+                self.reasons.push(points(&family.info, family.cap - *sum));
+                *sum = family.cap;
+            }
+        }
+        let all = self.ladder(|_| true);
+        let verdict = match self.guard {
+            None => all,
+            Some(guard) => {
+                let without = self.ladder(|family| !guard.families.contains(&family));
+                let held = all.min(without.max(guard.cap));
+                if held < all {
+                    self.reasons.push(demand(&guard.info, held, None));
+                }
+                held
+            }
+        };
+        self.demand(verdict, None);
+    }
+
+    /// The verdict of the evidence of some families: what speaks against the actor only in those, what speaks for him
+    /// in all.
+    fn ladder(&self, counts: impl Fn(usize) -> bool) -> Verdict {
+        let settings = &self.policy.settings;
+        let held = |(family, sum): (usize, &i32)| if counts(family) { *sum } else { (*sum).min(0) };
+        let score = self.points.iter().enumerate().map(held).fold(settings.prior, i32::saturating_add);
+        let strong = self.points.iter().enumerate().map(held).filter(|sum| *sum >= settings.strong).count();
+        let ladder = settings.ladder;
+        match score {
+            s if s >= ladder.reject && strong >= settings.reject_families => Verdict::Reject,
+            s if s >= ladder.hold => Verdict::Hold,
+            s if s >= ladder.challenge => Verdict::Challenge,
+            s if s >= ladder.demote => Verdict::Demote,
+            _ => Verdict::Allow,
+        }
+    }
+
+    /// Raises the verdict; of several waits the longest counts.
+    fn demand(&mut self, verdict: Verdict, retry_after: Option<Span>) {
+        self.verdict = self.verdict.max(verdict);
+        self.retry_after = self.retry_after.max(retry_after);
+    }
+
+    fn is_exempt(&self, info: &ReasonSource) -> bool {
+        let exemptions = self.policy.exemptions.iter();
+        exemptions.filter(|e| self.look.at < e.until).any(|exemption| {
+            (exemption.rules.is_empty() || exemption.rules.contains(&info.id))
+                && super::entity_is(&exemption.entity, self.event, self.look.address)
+        })
+    }
+
+    fn close(mut self) -> Judged {
+        let rank = |r: &Reason| (std::cmp::Reverse(r.verdict), std::cmp::Reverse(r.points.unsigned_abs()));
+        self.reasons[1..].sort_by_key(rank);
+        self.reasons.rotate_left(1);
+        let score = self.points.iter().fold(self.prior, |sum, points| sum.saturating_add(*points));
+        self.refused.resize(self.look.limits.len(), None);
+        Judged {
+            verdict: self.verdict,
+            score,
+            reasons: self.reasons,
+            retry_after: self.retry_after.filter(|_| self.verdict >= Verdict::Reject),
+            shadow: self.shadow,
+            fired: self.fired,
+            refused: self.refused,
+        }
+    }
+}
+
+impl LimitLook {
+    /// Whether the limit counts the event: always when it counts what it refused, else only when it did not refuse and
+    /// the verdict lets the event happen.
+    pub(crate) fn counts(&self, rule: &LimitRule, verdict: Verdict) -> bool {
+        rule.count_refused || (self.refusal.is_none() && verdict < Verdict::Reject)
+    }
+}
+
+fn keyed_by_address(policy: &Policy, rule: &LimitRule) -> bool {
+    let fields = &policy.dimensions[rule.dimension].fields;
+    let by_address = fields.iter().any(|field| matches!(field, KeyField::Ip(_)));
+    by_address && !fields.iter().any(|field| matches!(field, KeyField::User | KeyField::Device))
+}
+
+fn points(source: &Arc<ReasonSource>, points: i32) -> Reason {
+    Reason { source: Arc::clone(source), points, verdict: None, value: None, threshold: None }
+}
+
+fn demand(source: &Arc<ReasonSource>, verdict: Verdict, measured: Option<(f64, f64)>) -> Reason {
+    Reason {
+        verdict: Some(verdict),
+        value: measured.map(|(value, _)| value),
+        threshold: measured.map(|(_, threshold)| threshold),
+        ..points(source, 0)
+    }
+}

@@ -1,0 +1,427 @@
+//! Look: everything one decision is made from, read in one go.
+//!
+//! Signals see every event, so they are recorded here and then read, this event included. Limits are only looked at;
+//! what counts is recorded after the verdict. A key without all its fields is no key: its limits and signals are
+//! skipped.
+
+use std::sync::Arc;
+
+use super::Engine;
+use super::address::Address;
+use super::decision::{Quality, QualityCode, ReasonSource};
+use super::event::{Attempt, Event, Value};
+use super::expr::Slot;
+use super::facts::Facts;
+use super::key::{attribute, tuple};
+use super::limit::{self, Limit};
+use super::plan::{ADDRESS, Cell, DEVICE, LimitCells, Plan, SignalCell, USER, Window};
+use super::policy::{EventField, Measure, Mode, OnEmpty, Policy};
+use super::table::{self, Table};
+use super::time::{Span, Timestamp};
+use super::verdict::Verdict;
+use super::window::{Held, Recorded};
+
+/// What one decision is made from.
+#[derive(Debug)]
+pub struct Look<'e> {
+    /// Effective time of the event.
+    pub at: Timestamp,
+    /// The acting address.
+    pub address: Option<Address>,
+    /// Values of the names of the policy's catalogue.
+    pub slots: Vec<Slot<'e>>,
+    /// What was decided before and still binds.
+    pub binding: Option<Binding>,
+    /// The address lies in a trusted network: nothing is held against it.
+    pub trusted: bool,
+    /// Many settled accounts stand behind the address.
+    pub shared_address: bool,
+    /// What each limit that applies says.
+    pub limits: Vec<LimitLook>,
+    /// What was not as exact as usual.
+    pub quality: Vec<Quality>,
+    /// Hashes of the plan's key fields.
+    pub(crate) hashes: Vec<Option<u64>>,
+    /// Where the actor's profiles are.
+    pub(crate) profiles: Profiles,
+}
+
+/// A ban or penalty step that binds the event's user, device or address.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Binding {
+    /// What it demands.
+    pub verdict: Verdict,
+    /// Where it comes from.
+    pub source: Arc<ReasonSource>,
+    /// How much longer it binds; `None` until lifted.
+    pub left: Option<Span>,
+}
+
+/// What one limit says of the event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LimitLook {
+    /// Index into the policy's limits.
+    pub limit: usize,
+    /// Set when it refuses.
+    pub refusal: Option<Refusal>,
+    /// What the event weighs.
+    pub cost: u64,
+    pub(crate) place: Option<Place>,
+}
+
+/// Why a limit refuses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// How long to wait; `None` when no wait helps.
+    pub retry_after: Option<Span>,
+    /// What counted.
+    pub used: u64,
+    /// The maximum.
+    pub max: u64,
+    /// It refused before, within the time in which that asks for more.
+    pub repeated: bool,
+}
+
+/// Where a limit's cells are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) dimension: usize,
+    /// Index into the dimension's limits.
+    pub(crate) limit: usize,
+    pub(crate) slot: table::Slot,
+}
+
+/// Where the actor's profiles are.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Profiles {
+    pub(crate) user: Option<table::Slot>,
+    pub(crate) device: Option<table::Slot>,
+    pub(crate) address: Option<table::Slot>,
+}
+
+impl Engine {
+    /// Reads everything the decision on an event is made from. `address_text` is the address as expressions see it.
+    pub(super) fn look<'e>(
+        &mut self,
+        event: &'e Event<'_>,
+        at: Timestamp,
+        address: Option<Address>,
+        address_text: Option<&'e str>,
+    ) -> Look<'e> {
+        let mut look = self.open(at, address);
+        self.hash_keys(event, &mut look);
+        self.open_profiles(event, &mut look);
+        let facts = self.facts(event, &look);
+        look.trusted = facts.trusted == Some(true);
+        fill_fields(&self.plan, event, address_text, &mut look.slots);
+        facts.fill(&self.plan.facts, &mut look.slots);
+        look.shared_address = self.note_shared_address(&facts, &look);
+        look.binding = self.binding(event, &look);
+        for dimension in 0..self.plan.dimensions.len() {
+            self.look_at(dimension, &mut look);
+        }
+        look
+    }
+
+    /// Takes the room of the last look for a new one.
+    fn open<'e>(&mut self, at: Timestamp, address: Option<Address>) -> Look<'e> {
+        let mut slots = recycle(std::mem::take(&mut self.scratch.slots));
+        slots.resize(self.policy.catalogue.len(), Slot::Unknown);
+        Look {
+            at,
+            address,
+            slots,
+            binding: None,
+            trusted: false,
+            shared_address: false,
+            limits: std::mem::take(&mut self.scratch.limits),
+            quality: Vec::new(),
+            hashes: std::mem::take(&mut self.scratch.hashes),
+            profiles: Profiles::default(),
+        }
+    }
+
+    /// Gives the room of a look back.
+    pub(super) fn close(&mut self, mut look: Look<'_>) {
+        look.limits.clear();
+        look.hashes.clear();
+        self.scratch.limits = look.limits;
+        self.scratch.hashes = look.hashes;
+        self.scratch.slots = recycle(look.slots);
+    }
+
+    /// Asks the processor for the state an event will need. Changes nothing; worth it some events ahead.
+    pub fn prefetch(&self, event: &Event<'_>) {
+        let settings = &self.policy.settings;
+        let address = Address::of(event, settings.trusted_hops, settings.ipv6_prefix);
+        let fields = self.plan.key_fields.iter();
+        let hashes: Vec<_> = fields.map(|field| self.seed.field(field, event, address)).collect();
+        self.prefetch_keys(&hashes);
+    }
+
+    fn hash_keys(&self, event: &Event<'_>, look: &mut Look<'_>) {
+        let fields = self.plan.key_fields.iter();
+        look.hashes.extend(fields.map(|field| self.seed.field(field, event, look.address)));
+    }
+
+    fn prefetch_keys(&self, hashes: &[Option<u64>]) {
+        for (table, field) in [(&self.users, USER), (&self.devices, DEVICE), (&self.addresses, ADDRESS)] {
+            if let Some(key) = hashes[field] {
+                table.prefetch(key);
+            }
+        }
+        for (plan, table) in self.plan.dimensions.iter().zip(&self.tables) {
+            if let Some(key) = key_of(&plan.fields, hashes) {
+                table.prefetch(key);
+            }
+        }
+    }
+
+    fn open_profiles(&mut self, event: &Event<'_>, look: &mut Look<'_>) {
+        let at = look.at;
+        let open = |table: &mut Table, field: usize| {
+            look.hashes[field].map(|key| table.find_or_insert(key, at).slot)
+        };
+        look.profiles = Profiles {
+            user: open(&mut self.users, USER),
+            device: open(&mut self.devices, DEVICE),
+            address: open(&mut self.addresses, ADDRESS),
+        };
+        Facts::note(self, event, look);
+    }
+
+    fn look_at(&mut self, dimension: usize, look: &mut Look<'_>) {
+        let Self { plan, policy, tables, stats, .. } = self;
+        let (plan, table) = (&plan.dimensions[dimension], &mut tables[dimension]);
+        let Some(key) = key_of(&plan.fields, &look.hashes) else {
+            skip_empty(policy, &plan.limits, look, &mut stats.skipped_empty);
+            return;
+        };
+        let wanted = |filter: &Option<super::expr::Condition>, slots: &[Slot<'_>]| {
+            filter.as_ref().is_none_or(|filter| filter.eval(slots) == Some(true))
+        };
+        let mut slot = None;
+        for cell in &plan.signals {
+            if wanted(&policy.signals[cell.signal].filter, &look.slots) {
+                let slot = *slot.get_or_insert_with(|| enter(table, key, look));
+                look.slots[cell.slot] = observe(cell, policy, table, slot, look);
+            }
+        }
+        // A verdict of reject or block stands already: no limit is asked, so that refusals do not pile up.
+        if look.trusted || look.binding.as_ref().is_some_and(|binding| binding.verdict >= Verdict::Reject) {
+            return;
+        }
+        for (number, cells) in plan.limits.iter().enumerate() {
+            let rule = &policy.limits[cells.limit];
+            if rule.mode != Mode::Off && wanted(&rule.filter, &look.slots) {
+                let slot = *slot.get_or_insert_with(|| enter(table, key, look));
+                let place = Place { dimension, limit: number, slot };
+                let limit = check(cells, policy, table.cells(slot), place, look);
+                look.limits.push(limit);
+            }
+        }
+    }
+}
+
+/// The record of a key in a dimension; tells when it may have been pushed out earlier.
+fn enter(table: &mut Table, key: u64, look: &mut Look<'_>) -> table::Slot {
+    let entry = table.find_or_insert(key, look.at);
+    if entry.fresh && table.evicted() > 0 {
+        note(&mut look.quality, QualityCode::Evicted, None);
+    }
+    entry.slot
+}
+
+/// Records the event in a signal's window and reads it.
+fn observe<'e>(
+    place: &SignalCell,
+    policy: &Policy,
+    table: &mut Table,
+    slot: table::Slot,
+    look: &mut Look<'_>,
+) -> Slot<'e> {
+    let signal = &policy.signals[place.signal];
+    let (record, spill) = table.cells_and_spill(slot);
+    let cell = place.cell.of_mut(record);
+    let at = look.at;
+    let (value, recorded, exact, held) = match &place.window {
+        Window::Count(spec) => {
+            let recorded = spec.record(cell, at, 1);
+            let read = spec.read(cell, at);
+            (Slot::Int(clamp(read.count)), recorded, true, read.held)
+        }
+        Window::Sum(spec) => {
+            let Measure::Sum { of, .. } = &signal.measure else { return Slot::Unknown };
+            let Some(value) = of.eval(&look.slots) else { return Slot::Unknown };
+            let recorded = spec.record(cell, at, thousandths(value));
+            let read = spec.read(cell, at);
+            (Slot::Double(read.sum as f64 / 1000.0), recorded, true, read.held)
+        }
+        Window::Distinct(spec, of) => {
+            let Some(hash) = look.hashes[*of] else { return Slot::Unknown };
+            let recorded = spec.record(cell, spill, hash, at);
+            let read = spec.read(cell, spill, at);
+            (Slot::Int(clamp(read.count)), recorded, read.exact, read.held)
+        }
+    };
+    if recorded == Recorded::Backlog || held != Held::Whole {
+        note(&mut look.quality, QualityCode::Backlog, Some(&signal.name));
+    }
+    if !exact {
+        note(&mut look.quality, QualityCode::Approximate, Some(&signal.name));
+    }
+    warm(&place.cell, look, || Arc::clone(&signal.name));
+    value
+}
+
+/// What a limit says, over all its spans.
+fn check(
+    cells: &LimitCells,
+    policy: &Policy,
+    record: &[u32],
+    place: Place,
+    look: &mut Look<'_>,
+) -> LimitLook {
+    let rule = &policy.limits[cells.limit];
+    let cost = rule.cost.as_ref().and_then(|cost| cost.eval(&look.slots)).map_or(1, weight);
+    let mut refusal: Option<Refusal> = None;
+    for (limit, cell) in &cells.spans {
+        match check_span(limit, cell.of(record), look.at, cost) {
+            Err(Backlog) => {
+                note(&mut look.quality, QualityCode::Backlog, Some(&Arc::from(rule.info.id.as_str())))
+            }
+            Ok(span) => refusal = longer(refusal, span),
+        }
+        warm(cell, look, || Arc::from(rule.info.id.as_str()));
+    }
+    if let (Some(refusal), Some(repeat), Some(cell)) = (&mut refusal, rule.on_repeat, &cells.episode) {
+        let window = rule.info.window.unwrap_or_default();
+        refusal.repeated = super::episode::next(cell.of(record), look.at, window, repeat.within).repeated;
+    }
+    LimitLook { limit: cells.limit, refusal, cost, place: Some(place) }
+}
+
+/// The event is too old for the limit.
+struct Backlog;
+
+fn check_span(limit: &Limit, cell: &[u32], at: Timestamp, cost: u64) -> Result<Option<Refusal>, Backlog> {
+    let check = limit.check(cell, at, cost);
+    let retry_after = match check.verdict {
+        limit::Verdict::Allowed => return Ok(None),
+        limit::Verdict::Backlog => return Err(Backlog),
+        limit::Verdict::Refused { retry_after } => Some(retry_after),
+        limit::Verdict::CostExceedsCapacity => None,
+    };
+    Ok(Some(Refusal { retry_after, used: check.used, max: check.limit, repeated: false }))
+}
+
+/// Of two refusals the one that lasts longer; never ending lasts longest.
+fn longer(a: Option<Refusal>, b: Option<Refusal>) -> Option<Refusal> {
+    let lasts = |refusal: &Refusal| refusal.retry_after.map_or(i64::MAX, Span::millis);
+    match (a, b) {
+        (Some(a), Some(b)) => Some(if lasts(&b) > lasts(&a) { b } else { a }),
+        (a, b) => a.or(b),
+    }
+}
+
+/// Limits of a dimension whose key the event does not have.
+fn skip_empty(policy: &Policy, limits: &[LimitCells], look: &mut Look<'_>, skipped: &mut [u64]) {
+    for cells in limits {
+        let rule = &policy.limits[cells.limit];
+        if rule.mode == Mode::Off || rule.filter.as_ref().is_some_and(|f| f.eval(&look.slots) != Some(true)) {
+            continue;
+        }
+        match rule.on_empty {
+            OnEmpty::Skip => skipped[cells.limit] += 1,
+            OnEmpty::Refuse => look.limits.push(LimitLook {
+                limit: cells.limit,
+                refusal: Some(Refusal { retry_after: None, used: 0, max: 0, repeated: false }),
+                cost: 1,
+                place: None,
+            }),
+        }
+    }
+}
+
+/// The key of a dimension, unless a field of it is missing.
+fn key_of(fields: &[usize], hashes: &[Option<u64>]) -> Option<u64> {
+    if fields.iter().any(|field| hashes[*field].is_none()) {
+        return None;
+    }
+    Some(tuple(fields.iter().filter_map(|field| hashes[*field])))
+}
+
+fn fill_fields<'e>(plan: &Plan, event: &'e Event<'_>, address: Option<&'e str>, slots: &mut [Slot<'e>]) {
+    for (slot, field) in &plan.fields {
+        slots[*slot] = field_slot(*field, event, address);
+    }
+    for (slot, name) in &plan.attributes {
+        slots[*slot] = attribute(&event.attributes, name).map_or(Slot::Unknown, value_slot);
+    }
+    for (slot, name) in &plan.device_attributes {
+        slots[*slot] = attribute(&event.device.attributes, name).map_or(Slot::Unknown, value_slot);
+    }
+}
+
+fn field_slot<'e>(field: EventField, event: &'e Event<'_>, address: Option<&'e str>) -> Slot<'e> {
+    let text = match field {
+        EventField::Id => Some(&*event.id),
+        EventField::Action => Some(&*event.action),
+        EventField::User => event.user.as_deref(),
+        EventField::Target => event.target.as_deref(),
+        EventField::TargetOwner => event.target_owner.as_deref(),
+        EventField::Ip => address,
+        EventField::Device => event.device.id.as_deref(),
+        EventField::UserAgent => event.user_agent.as_deref(),
+        EventField::Session => event.session.as_deref(),
+        EventField::ContentHash => event.content_hash.as_deref(),
+        EventField::Plan => event.account.plan.as_deref(),
+        EventField::Outcome => event.outcome.map(|outcome| match outcome {
+            Attempt::Success => "success",
+            Attempt::Failure => "failure",
+        }),
+    };
+    text.map_or(Slot::Unknown, Slot::Text)
+}
+
+fn value_slot<'e>(value: &'e Value<'_>) -> Slot<'e> {
+    match value {
+        Value::Bool(b) => Slot::Bool(*b),
+        Value::Int(i) => Slot::Int(*i),
+        Value::Double(d) => Slot::Double(*d),
+        Value::Text(text) => Slot::Text(text),
+    }
+}
+
+fn note(quality: &mut Vec<Quality>, code: QualityCode, counter: Option<&Arc<str>>) {
+    let known = quality.iter().any(|known| known.code == code && known.counter.as_ref() == counter);
+    if !known {
+        quality.push(Quality { code, counter: counter.cloned() });
+    }
+}
+
+fn warm(cell: &Cell, look: &mut Look<'_>, name: impl FnOnce() -> Arc<str>) {
+    if look.at < cell.warm_at {
+        note(&mut look.quality, QualityCode::WarmingUp, Some(&name()));
+    }
+}
+
+fn clamp(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// A sum is kept in thousandths; casts of `f64` saturate.
+fn thousandths(value: f64) -> i64 {
+    libm::round(value * 1000.0) as i64
+}
+
+/// A cost in whole units, rounded up; negative ones weigh nothing.
+fn weight(cost: f64) -> u64 {
+    libm::ceil(cost.max(0.0)) as u64
+}
+
+/// Empties a vector of slots and gives it another lifetime; the allocation stays.
+fn recycle<'b>(mut slots: Vec<Slot<'_>>) -> Vec<Slot<'b>> {
+    slots.clear();
+    slots.into_iter().map(|_| Slot::Unknown).collect()
+}

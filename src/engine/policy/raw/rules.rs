@@ -1,0 +1,258 @@
+//! What measures and judges: signals, limits, rules, observation pools, exemptions, and the tests beside them.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::words::{Cel, Duration, Max, RawMode, RawOnEmpty, RawVerdict, Value};
+use crate::engine::policy::reader::At;
+
+/// A named measurement over a window. It sees every event that passes its filter, this one included.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawSignal {
+    /// Its name in expressions: lower case, digits, underscores.
+    pub name: At<String>,
+    /// Whose measurement it is: user, target, target_owner, action, ip, ip/56, device, session, content,
+    /// user_agent, attributes.NAME, device.NAME; several make a tuple.
+    pub key: At<Vec<At<String>>>,
+    /// Which events it sees; fields and facts only. Default: all.
+    pub when: Option<At<Cel>>,
+    /// Over how long.
+    pub window: At<Duration>,
+    /// Counts events.
+    pub count: Option<At<RawCount>>,
+    /// Counts distinct values of this field.
+    pub distinct: Option<At<String>>,
+    /// Adds up this number.
+    pub sum: Option<At<Cel>>,
+    /// Sub-windows once an exact log no longer fits, 2 to 100. Default 12.
+    pub slots: Option<At<i64>>,
+    /// What it means, for people.
+    pub doc: Option<String>,
+}
+
+/// Counts events.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawCount {}
+
+/// So much in such a time.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawLimit {
+    /// Identity, unique over the policy.
+    pub id: At<String>,
+    /// Whom it limits; fields as in a signal's key.
+    pub key: At<Vec<At<String>>>,
+    /// Which events it sees; fields and facts only. Default: all.
+    pub when: Option<At<Cel>>,
+    /// Over how long; with `max`, or else `spans`.
+    pub window: Option<At<Duration>>,
+    /// How many are allowed within the window.
+    pub max: Option<At<Max>>,
+    /// Several spans that are judged together.
+    pub spans: Option<At<Vec<At<RawSpan>>>>,
+    /// How it counts. Default: sliding_log up to 32, sliding_window above.
+    pub algorithm: Option<At<RawAlgorithm>>,
+    /// What it says when it refuses.
+    pub verdict: At<RawVerdict>,
+    /// What it says when it is broken again after some quiet.
+    pub on_repeat: Option<At<RawOnRepeat>>,
+    /// What one event weighs; fields and facts only. Default 1.
+    pub cost: Option<At<Cel>>,
+    /// Refused and rejected events are counted too. Default false.
+    #[serde(default)]
+    pub count_refused: bool,
+    /// What an event without one of the key's fields means. Default skip.
+    pub on_empty: Option<At<RawOnEmpty>>,
+    /// Whose penalty grows when it refuses with challenge or stronger. Default: the user of the key, else its device.
+    pub penalty: Option<At<RawPenalty>>,
+    /// Evidence family. Default volume.
+    pub family: Option<At<String>>,
+    /// Public code, upper case.
+    pub code: At<String>,
+    /// Public text: says what, not the threshold.
+    pub text: String,
+    /// Where the threshold comes from.
+    pub source: Option<String>,
+    /// Who answers for it.
+    pub owner: Option<String>,
+    /// Whether it acts. Default live.
+    pub mode: Option<At<RawMode>>,
+    /// Its tests: an honest heavy user who passes, an abuser who is stopped.
+    #[serde(default)]
+    pub tests: Vec<At<RawTest>>,
+}
+
+/// One span of a limit.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawSpan {
+    /// Over how long.
+    pub window: At<Duration>,
+    /// How many are allowed.
+    pub max: At<Max>,
+}
+
+/// How a limit counts.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[schemars(transform = words_alone)]
+pub enum RawAlgorithm {
+    /// Exact: every time is kept. Up to 32.
+    SlidingLog {},
+    /// Sub-windows with a running sum.
+    SlidingWindow {
+        /// Sub-windows, 10 to 100. Default 12.
+        slots: Option<At<i64>>,
+    },
+    /// A bucket of `max` tokens that refills.
+    TokenBucket {
+        /// Such as `10 per 1s`. Default: `max` per window.
+        refill: Option<At<String>>,
+    },
+    /// A bucket that holds `max` and leaks `max` in each window, evenly.
+    LeakyBucket {},
+    /// Windows aligned to a calendar.
+    Calendar {
+        /// Time zone, such as `Europe/Berlin`. Default UTC.
+        zone: Option<At<String>>,
+    },
+}
+
+/// The name of an algorithm may stand alone, without numbers.
+fn words_alone(schema: &mut schemars::Schema) {
+    let with_numbers = schema.clone();
+    let words = ["sliding_log", "sliding_window", "token_bucket", "leaky_bucket", "calendar"];
+    *schema = schemars::json_schema!({ "anyOf": [{ "enum": words }, with_numbers] });
+}
+
+/// What a limit says when it is broken again after some quiet.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawOnRepeat {
+    /// A second episode that begins within this time after the first.
+    pub within: At<Duration>,
+    /// What it says then.
+    pub verdict: At<RawVerdict>,
+}
+
+/// Whose penalty grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RawPenalty {
+    /// The user of the key.
+    User,
+    /// The device of the key.
+    Device,
+    /// Nobody's.
+    None,
+}
+
+/// Evidence that adds up to a score, or a verdict at least.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawRule {
+    /// Identity, unique over the policy.
+    pub id: At<String>,
+    /// Evidence family.
+    pub family: At<String>,
+    /// When it fires.
+    pub when: At<Cel>,
+    /// Log-odds points it adds; 10 double the odds, negative ones speak for the actor.
+    pub points: Option<At<i64>>,
+    /// Or the verdict is at least this.
+    pub verdict: Option<At<RawVerdict>>,
+    /// The value shown with the reason.
+    pub value: Option<At<Cel>>,
+    /// What it is held against, shown with the reason.
+    pub threshold: Option<f64>,
+    /// Events it fires on belong to a case.
+    pub case: Option<RawCase>,
+    /// Public code, upper case.
+    pub code: At<String>,
+    /// Public text: says what, not the threshold.
+    pub text: String,
+    /// Where the threshold comes from.
+    pub source: Option<String>,
+    /// Who answers for it.
+    pub owner: Option<String>,
+    /// Whether it acts. Default live.
+    pub mode: Option<At<RawMode>>,
+    /// Its tests: an honest heavy user who passes, an abuser who is stopped.
+    #[serde(default)]
+    pub tests: Vec<At<RawTest>>,
+}
+
+/// The case a rule keeps.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawCase {
+    /// What the case is about: user, device, ip or target.
+    pub entity: At<String>,
+    /// What is proposed, for people.
+    pub proposal: String,
+}
+
+/// Any two of three conditions watch an entity for a time; the third then, a stated number of times, bans it.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawObservation {
+    /// Identity, unique over the policy.
+    pub id: At<String>,
+    /// Who is watched: user or device.
+    pub entity: At<String>,
+    /// The three conditions.
+    pub conditions: At<Vec<At<Cel>>>,
+    /// How close together the first two must be, and how long the watch lasts.
+    pub watch: At<Duration>,
+    /// How often the third must come.
+    pub times: At<i64>,
+    /// Within which time.
+    pub within: At<Duration>,
+    /// Length of the ban.
+    pub ban: At<Duration>,
+    /// The most entities it keeps. Default 100,000.
+    pub entities_max: Option<At<i64>>,
+    /// Evidence family of its reason. Default account.
+    pub family: Option<At<String>>,
+    /// Public code, upper case.
+    pub code: At<String>,
+    /// Public text.
+    pub text: String,
+    /// Where the numbers come from.
+    pub source: Option<String>,
+    /// Who answers for it.
+    pub owner: Option<String>,
+    /// Its tests.
+    #[serde(default)]
+    pub tests: Vec<At<RawTest>>,
+}
+
+/// A standing exemption.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawExemption {
+    /// Who is exempt, as `kind:value`.
+    pub entity: At<String>,
+    /// From which rules and limits, by id. Default: all.
+    #[serde(default)]
+    pub rules: Vec<At<String>>,
+    /// Until when (exclusive), RFC 3339.
+    pub until: At<String>,
+    /// Why, for people.
+    pub reason: String,
+}
+
+/// One test beside a rule or limit: events in, expectation about the decisions.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawTest {
+    /// What it shows.
+    pub name: String,
+    /// The events: fields as in the interaction schema; besides `at` (offset from 2025-06-15T12:00:00Z), `repeat`,
+    /// `every`, `vary`.
+    pub events: Vec<At<Value>>,
+    /// What must come out: of the last event, or a list with `event: N` each.
+    pub expect: At<Value>,
+}

@@ -1,0 +1,381 @@
+//! The state of one dimension: fixed-size records by key, within a budget.
+//!
+//! A table does not know what its cells mean: windows and limits read and change them as `u32` words. It
+//! hashes nothing: keys are 64-bit hashes, seeded in secret. It is split by the top eight bits of the key into
+//! 256 segments that grow alone, so that no growth takes long. All is deterministic: the same calls leave the
+//! same records in the same places.
+//!
+//! Memory: a record that was not touched for longer than `idle` is dead. It counts as absent, is reset when its
+//! key comes back, and removed by [`Table::sweep`]. When the budget is used up, a new key takes the place of a
+//! dead record near its own, else of the one there that was touched longest ago; that is counted and told.
+
+mod segment;
+
+use self::segment::{HEAD, Probe, Segment, set_touched, touched};
+use super::prefetch::prefetch;
+use super::slab::{BlockRef, Spill};
+use super::time::{Span, Timestamp};
+
+const SEGMENTS: usize = 256;
+/// Records of a segment when it is first used.
+const FIRST_CAPACITY: usize = 8;
+/// Records that a small segment grows by; a large one grows by a quarter.
+const LEAST_GROWTH: usize = 16;
+/// How many records around a new key's place are looked at for one to evict.
+const NEIGHBOURS: usize = 16;
+
+/// What a table is made for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableSpec {
+    /// Words of cells in a record.
+    pub words: usize,
+    /// Bytes the records may take. Held at what 8 records a segment need, at least.
+    pub budget_bytes: u64,
+    /// How long a record lives untouched: longer than the longest window in it.
+    pub idle: Span,
+    /// Which words of the cells hold a [`BlockRef`]: those blocks die with the record.
+    pub spills: Vec<usize>,
+    /// Bytes the blocks may take.
+    pub spill_bytes: u64,
+}
+
+/// Where a record is. Valid until the next insertion, removal or sweep in its table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    segment: u32,
+    index: u32,
+}
+
+/// A record that was found or made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Where it is.
+    pub slot: Slot,
+    /// Whether its cells are empty because it is new or was dead.
+    pub fresh: bool,
+    /// Whether a living record of another key had to go for it.
+    pub evicted: bool,
+}
+
+/// The account of a table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TableStats {
+    /// Records held, dead ones included.
+    pub entries: u64,
+    /// Bytes of the records and blocks.
+    pub bytes: u64,
+    /// Dead records that were removed or reset.
+    pub expired: u64,
+    /// Living records that made room for others.
+    pub evicted: u64,
+    /// Blocks in use.
+    pub blocks: u64,
+    /// Blocks that were asked for beyond the budget.
+    pub blocks_refused: u64,
+}
+
+/// Records by key. See the module.
+#[derive(Clone, Debug)]
+pub struct Table {
+    spec: TableSpec,
+    stride: usize,
+    segments: Vec<Segment>,
+    /// Segments that were never used.
+    unused: u64,
+    bytes: u64,
+    spill: Spill,
+    expired: u64,
+    evicted: u64,
+    /// The next place to sweep: segment and index.
+    cursor: (usize, usize),
+}
+
+impl Table {
+    /// An empty table; allocates as it fills.
+    pub fn new(mut spec: TableSpec) -> Self {
+        let stride = stride(spec.words);
+        let least = SEGMENTS as u64 * Segment::bytes_of(FIRST_CAPACITY, stride);
+        spec.budget_bytes = spec.budget_bytes.max(least);
+        let spill = Spill::new(spec.spill_bytes);
+        let segments = vec![Segment::default(); SEGMENTS];
+        let unused = SEGMENTS as u64;
+        Self { spec, stride, segments, unused, bytes: 0, spill, expired: 0, evicted: 0, cursor: (0, 0) }
+    }
+
+    /// An empty table that takes over the blocks of another one, whose records are about to be moved here.
+    pub fn succeeding(spec: TableSpec, old: &Table) -> Self {
+        Self { spill: old.spill.clone(), ..Self::new(spec) }
+    }
+
+    /// Gives back the block that a moved record no longer has a cell for.
+    pub fn free_block(&mut self, word: u32) {
+        if let Some(block) = BlockRef::from_word(word) {
+            self.spill.free(block);
+        }
+    }
+
+    /// The record of a key, unless it is absent or dead at `now`.
+    #[inline]
+    pub fn find(&self, key: u64, now: Timestamp) -> Option<Slot> {
+        let key = nonzero(key);
+        let segment = segment_of(key);
+        match self.segments[segment].probe(key, self.stride) {
+            Some(Probe::Found(index)) if !self.is_dead(segment, index, now) => Some(slot(segment, index)),
+            _ => None,
+        }
+    }
+
+    /// The record of a key, made when it is absent, emptied when it is dead; touched at `now` in any case.
+    #[inline]
+    pub fn find_or_insert(&mut self, key: u64, now: Timestamp) -> Entry {
+        let key = nonzero(key);
+        let segment = segment_of(key);
+        match self.segments[segment].probe(key, self.stride) {
+            Some(Probe::Found(index)) => {
+                let fresh = self.touch(segment, index, now);
+                Entry { slot: slot(segment, index), fresh, evicted: false }
+            }
+            Some(Probe::Free(index))
+                if self.segments[segment].len < most_records(self.segments[segment].capacity) =>
+            {
+                self.segments[segment].place(index, self.stride, key, now);
+                Entry { slot: slot(segment, index), fresh: true, evicted: false }
+            }
+            _ => self.make_room(segment, key, now),
+        }
+    }
+
+    /// The cells of a record.
+    #[inline]
+    pub fn cells(&self, slot: Slot) -> &[u32] {
+        let record = self.segments[slot.segment as usize].record(slot.index as usize, self.stride);
+        &record[HEAD..HEAD + self.spec.words]
+    }
+
+    /// The cells of a record.
+    #[inline]
+    pub fn cells_mut(&mut self, slot: Slot) -> &mut [u32] {
+        self.cells_and_spill(slot).0
+    }
+
+    /// The cells of a record together with the blocks of the table.
+    #[inline]
+    pub fn cells_and_spill(&mut self, slot: Slot) -> (&mut [u32], &mut Spill) {
+        let record = self.segments[slot.segment as usize].record_mut(slot.index as usize, self.stride);
+        (&mut record[HEAD..HEAD + self.spec.words], &mut self.spill)
+    }
+
+    /// The blocks of the table.
+    pub fn spill(&self) -> &Spill {
+        &self.spill
+    }
+
+    /// The latest time a record was touched at.
+    pub fn touched(&self, slot: Slot) -> Timestamp {
+        touched(self.segments[slot.segment as usize].record(slot.index as usize, self.stride))
+    }
+
+    /// Asks the processor to load the record a key would have.
+    #[inline]
+    pub fn prefetch(&self, key: u64) {
+        let key = nonzero(key);
+        let segment = &self.segments[segment_of(key)];
+        if segment.capacity > 0 {
+            prefetch(segment.record(segment.home(key), self.stride));
+        }
+    }
+
+    /// Looks at the next `places` places, removes the records that are dead at `now`, and returns how many.
+    pub fn sweep(&mut self, now: Timestamp, places: usize) -> usize {
+        let mut removed = 0;
+        for _ in 0..places {
+            let (segment, index) = self.cursor;
+            if index >= self.segments[segment].capacity {
+                self.cursor = ((segment + 1) % SEGMENTS, 0);
+            } else if self.segments[segment].key(index, self.stride) != 0 && self.is_dead(segment, index, now)
+            {
+                // Another record may have moved here: look again.
+                self.remove(segment, index);
+                self.expired += 1;
+                removed += 1;
+            } else {
+                self.cursor.1 += 1;
+            }
+        }
+        removed
+    }
+
+    /// Living records that made room for others.
+    #[inline]
+    pub fn evicted(&self) -> u64 {
+        self.evicted
+    }
+
+    /// Calls `each` with the key, the time of the last touch and the cells of every record, in the order of places.
+    pub fn for_each(&self, mut each: impl FnMut(u64, Timestamp, &[u32])) {
+        for segment in &self.segments {
+            for index in (0..segment.capacity).filter(|index| segment.key(*index, self.stride) != 0) {
+                let record = segment.record(index, self.stride);
+                each(segment.key(index, self.stride), touched(record), &record[HEAD..HEAD + self.spec.words]);
+            }
+        }
+    }
+
+    /// Records held, dead ones included.
+    pub fn len(&self) -> usize {
+        self.segments.iter().map(|segment| segment.len).sum()
+    }
+
+    /// Whether there is no record.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes of the records and blocks.
+    pub fn bytes(&self) -> u64 {
+        self.bytes + self.spill.bytes()
+    }
+
+    /// The account.
+    pub fn stats(&self) -> TableStats {
+        TableStats {
+            entries: self.len() as u64,
+            bytes: self.bytes(),
+            expired: self.expired,
+            evicted: self.evicted,
+            blocks: self.spill.used(),
+            blocks_refused: self.spill.refused(),
+        }
+    }
+
+    #[inline]
+    fn is_dead(&self, segment: usize, index: usize, now: Timestamp) -> bool {
+        now.since(touched(self.segments[segment].record(index, self.stride))) > self.spec.idle
+    }
+
+    /// Marks a record as used at `now`; empties it first when it was dead, and tells so.
+    #[inline]
+    fn touch(&mut self, segment: usize, index: usize, now: Timestamp) -> bool {
+        let record = self.segments[segment].record_mut(index, self.stride);
+        let last = touched(record);
+        if now > last {
+            set_touched(record, now);
+        }
+        let dead = now.since(last) > self.spec.idle;
+        if dead {
+            self.free_blocks(segment, index);
+            self.segments[segment].record_mut(index, self.stride)[HEAD..].fill(0);
+            self.expired += 1;
+        }
+        dead
+    }
+
+    /// Inserts a key into a segment that is full.
+    #[cold]
+    fn make_room(&mut self, segment: usize, key: u64, now: Timestamp) -> Entry {
+        let evicted = !self.grow(segment) && self.evict(segment, key, now);
+        let index = match self.segments[segment].probe(key, self.stride) {
+            Some(Probe::Found(index) | Probe::Free(index)) => index,
+            None => unreachable!("a segment has room for its first records in any budget"),
+        };
+        self.segments[segment].place(index, self.stride, key, now);
+        Entry { slot: slot(segment, index), fresh: true, evicted }
+    }
+
+    /// Gives a segment more room; false when the budget forbids it.
+    fn grow(&mut self, segment: usize) -> bool {
+        let old = self.segments[segment].capacity;
+        let new = if old == 0 { FIRST_CAPACITY } else { old + (old / 4).max(LEAST_GROWTH) };
+        let (held, wanted) = (Segment::bytes_of(old, self.stride), Segment::bytes_of(new, self.stride));
+        if old > 0 && self.bytes - held + wanted > self.room() {
+            return false;
+        }
+        self.segments[segment] = self.segments[segment].grown(new, self.stride);
+        self.bytes = self.bytes - held + wanted;
+        self.unused -= u64::from(old == 0);
+        true
+    }
+
+    /// The budget less what the segments not yet in use will need first.
+    fn room(&self) -> u64 {
+        self.spec.budget_bytes - self.unused * Segment::bytes_of(FIRST_CAPACITY, self.stride)
+    }
+
+    /// Removes one record near the home of `key`; true when it was still alive.
+    fn evict(&mut self, segment: usize, key: u64, now: Timestamp) -> bool {
+        let index = self.victim(segment, key);
+        let dead = self.is_dead(segment, index, now);
+        self.remove(segment, index);
+        *(if dead { &mut self.expired } else { &mut self.evicted }) += 1;
+        !dead
+    }
+
+    /// Of the records from the home of `key` on, the one that was touched longest ago; dead ones are that.
+    fn victim(&self, segment: usize, key: u64) -> usize {
+        let part = &self.segments[segment];
+        let mut index = part.home(key);
+        let (mut best, mut oldest, mut seen) = (index, Timestamp::from_millis(i64::MAX), 0);
+        for _ in 0..part.capacity {
+            if part.key(index, self.stride) != 0 {
+                let last = touched(part.record(index, self.stride));
+                if last < oldest {
+                    (best, oldest) = (index, last);
+                }
+                seen += 1;
+            }
+            if seen == NEIGHBOURS {
+                break;
+            }
+            index = part.next(index);
+        }
+        best
+    }
+
+    fn remove(&mut self, segment: usize, index: usize) {
+        self.free_blocks(segment, index);
+        self.segments[segment].remove(index, self.stride);
+    }
+
+    fn free_blocks(&mut self, segment: usize, index: usize) {
+        let record = self.segments[segment].record(index, self.stride);
+        for offset in &self.spec.spills {
+            if let Some(block) = BlockRef::from_word(record[HEAD + offset]) {
+                self.spill.free(block);
+            }
+        }
+    }
+}
+
+/// Words of a record: a half or whole number of cache lines.
+fn stride(cells: usize) -> usize {
+    match HEAD + cells {
+        0..=4 => 4,
+        5..=8 => 8,
+        words => words.next_multiple_of(16),
+    }
+}
+
+/// How full a segment may get: 13/16, where a present key takes three probes on average.
+#[inline]
+fn most_records(capacity: usize) -> usize {
+    capacity * 13 / 16
+}
+
+/// Zero marks a free place, so the key zero is taken as one.
+#[inline]
+fn nonzero(key: u64) -> u64 {
+    key | u64::from(key == 0)
+}
+
+#[inline]
+fn segment_of(key: u64) -> usize {
+    (key >> 56) as usize
+}
+
+#[inline]
+fn slot(segment: usize, index: usize) -> Slot {
+    Slot { segment: segment as u32, index: index as u32 }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,194 @@
+//! The committer: a thread that ends batches in transactions while the next batch is scored.
+//!
+//! A job is kept until its outcome is known, and each outcome has one answer:
+//!
+//! | outcome | answer |
+//! |---|---|
+//! | committed | told to the readers of this process, handed back |
+//! | aborted, still owner | the same bytes again with fresh group metadata |
+//! | aborted, no longer owner | the shard is given up |
+//! | unknown | a new producer settles it; the committed offsets say which way |
+//! | fenced or fatal | the shard is given up: state may hold what was never told |
+
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::clock::Stopwatch;
+use crate::metrics::{self, CommitResult};
+use crate::stream::{
+    CommitError, InputOffset, Lookup, OutBatch, Ownership, Step, StreamError, Topic, Transactions,
+};
+
+use super::score::Report;
+use super::shard::ShardSettings;
+
+/// How long a question to the brokers may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How often one batch is sent before the shard is given up.
+const ATTEMPTS: u32 = 10;
+
+/// A scored batch on its way.
+#[derive(Debug, Default)]
+pub(crate) struct Job {
+    /// What is told.
+    pub(crate) out: OutBatch,
+    /// Where each input partition goes on afterwards.
+    pub(crate) offsets: Vec<InputOffset>,
+    /// What was done.
+    pub(crate) report: Report,
+}
+
+/// Why a shard has to be given up.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum GiveUp {
+    /// Another instance owns it.
+    #[error("another instance owns the shard now: {0}")]
+    Lost(CommitError),
+    /// Nothing more can be committed by this producer.
+    #[error("the batch could not be committed: {0}")]
+    Failed(CommitError),
+    /// What became of a batch could not be found out.
+    #[error("the outcome of a batch could not be settled: {0}")]
+    Unsettled(StreamError),
+    /// The committing thread is gone.
+    #[error("the committing thread ended unexpectedly")]
+    Gone,
+}
+
+/// Hands jobs to the committing thread.
+#[derive(Debug)]
+pub(crate) struct Committer {
+    jobs: Option<SyncSender<Job>>,
+    done: Receiver<Result<Job, GiveUp>>,
+    in_flight: usize,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Committer {
+    /// Starts the thread. `told` is called behind each commit, before anything else of the next one.
+    pub(crate) fn start(
+        settings: Arc<ShardSettings>,
+        member: Arc<Mutex<Ownership>>,
+        transactions: Transactions,
+        told: impl FnMut(&mut Report) + Send + 'static,
+    ) -> std::io::Result<Self> {
+        let (jobs, incoming) = sync_channel(1);
+        let (finished, done) = sync_channel(4);
+        let bench = Bench { settings, member, transactions, told };
+        let thread = std::thread::Builder::new()
+            .name("weir-commit".to_owned())
+            .spawn(move || bench.run(&incoming, &finished))?;
+        Ok(Self { jobs: Some(jobs), done, in_flight: 0, thread: Some(thread) })
+    }
+
+    /// Whether a job would be taken without waiting for an earlier one.
+    pub(crate) fn is_free(&self) -> bool {
+        self.in_flight == 0
+    }
+
+    /// Hands over a job; waits while the one before it has not been begun.
+    pub(crate) fn submit(&mut self, job: Job) -> Result<(), GiveUp> {
+        let jobs = self.jobs.as_ref().ok_or(GiveUp::Gone)?;
+        if jobs.send(job).is_err() {
+            // The thread says why it ended before it ends.
+            return Err(self.done.iter().find_map(Result::err).unwrap_or(GiveUp::Gone));
+        }
+        self.in_flight += 1;
+        Ok(())
+    }
+
+    /// A job that was committed meanwhile.
+    pub(crate) fn finished(&mut self) -> Result<Option<Job>, GiveUp> {
+        match self.done.try_recv() {
+            Ok(done) => {
+                self.in_flight -= 1;
+                done.map(Some)
+            }
+            Err(TryRecvError::Empty) => Ok(None),
+            Err(TryRecvError::Disconnected) => Err(GiveUp::Gone),
+        }
+    }
+
+    /// Waits until all jobs are committed, then ends the thread.
+    pub(crate) fn close(mut self) -> Result<(), GiveUp> {
+        self.jobs = None;
+        let ended = self.done.iter().find_map(Result::err);
+        if let Some(thread) = self.thread.take() {
+            thread.join().map_err(|_| GiveUp::Gone)?;
+        }
+        ended.map_or(Ok(()), Err)
+    }
+}
+
+/// The committing thread's own.
+struct Bench<F> {
+    settings: Arc<ShardSettings>,
+    member: Arc<Mutex<Ownership>>,
+    transactions: Transactions,
+    told: F,
+}
+
+impl<F: FnMut(&mut Report)> Bench<F> {
+    fn run(mut self, jobs: &Receiver<Job>, done: &SyncSender<Result<Job, GiveUp>>) {
+        for mut job in jobs {
+            let watch = Stopwatch::start();
+            let ended = self.commit(&job).map(|()| {
+                metrics::commit(CommitResult::Committed, watch.seconds());
+                (self.told)(&mut job.report);
+                job
+            });
+            let failed = ended.is_err();
+            if done.send(ended).is_err() || failed {
+                return;
+            }
+        }
+    }
+
+    fn commit(&mut self, job: &Job) -> Result<(), GiveUp> {
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let member = || self.member.lock().unwrap_or_else(PoisonError::into_inner).group_metadata();
+            let error = match self.transactions.commit(&[&job.out], &job.offsets, member, |_: Step| {}) {
+                Ok(()) => return Ok(()),
+                Err(error) => error,
+            };
+            tracing::warn!(%error, attempts, "a transaction did not commit");
+            match error {
+                CommitError::Aborted(_) if !self.owns() => return Err(GiveUp::Lost(error)),
+                CommitError::Aborted(_) if attempts < ATTEMPTS => {
+                    metrics::commit(CommitResult::Aborted, 0.0);
+                }
+                CommitError::Unknown(_) if attempts < ATTEMPTS => {
+                    metrics::commit(CommitResult::Unknown, 0.0);
+                    if self.settle(job).map_err(GiveUp::Unsettled)? {
+                        return Ok(());
+                    }
+                }
+                error => return Err(GiveUp::Failed(error)),
+            }
+        }
+    }
+
+    fn owns(&self) -> bool {
+        self.member.lock().unwrap_or_else(PoisonError::into_inner).owns(self.settings.shard.cast_signed())
+    }
+
+    /// A new producer of the shard ends what the old one left open; then the committed offsets tell whether the batch
+    /// is in.
+    fn settle(&mut self, job: &Job) -> Result<bool, StreamError> {
+        let settings = &self.settings;
+        self.transactions = Transactions::open(&settings.kafka, settings.shard, &settings.names, PATIENCE)?;
+        let lookup = Lookup::open(&settings.kafka, &settings.names)?;
+        let Some(first) = job.offsets.first() else { return Ok(false) };
+        let committed = committed_at(&lookup, first.topic, first.partition)?;
+        Ok(committed.is_some_and(|next| next >= first.next))
+    }
+}
+
+fn committed_at(lookup: &Lookup, topic: Topic, partition: i32) -> Result<Option<i64>, StreamError> {
+    let committed = lookup.committed(topic, partition + 1, PATIENCE)?;
+    Ok(committed.last().copied().flatten())
+}

@@ -1,0 +1,219 @@
+//! The shard: the only loop that owns state. Gather, score, hand over, while the batch before is committed.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::clock::{self, Stopwatch};
+use crate::engine::entity::Entity;
+use crate::engine::policy::Policy;
+use crate::metrics;
+use crate::stream::{
+    Input, InputEvent, InputLimits, InputProblem, KafkaSettings, Lookup, Ownership, StreamError, Topic,
+    TopicNames, TopicStart, Transactions,
+};
+
+use super::batch::Batch;
+use super::commit::{Committer, GiveUp, Job};
+use super::score::{Report, Scorer};
+
+/// How long a question to the brokers may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// A tick is fed at most so often.
+const TICK_EVERY: Duration = Duration::from_secs(1);
+
+/// What is fixed for a shard.
+#[derive(Clone, Debug)]
+pub struct ShardSettings {
+    /// How to reach Kafka.
+    pub kafka: KafkaSettings,
+    /// Names of the topics.
+    pub names: TopicNames,
+    /// Which partition of the journal it is.
+    pub shard: u32,
+    /// A batch is closed this long after its first record.
+    pub interval: Duration,
+    /// Or with this many records.
+    pub records_max: usize,
+    /// Whether the stream's time is the wall clock's: then a tick a second moves expiry while nothing happens.
+    pub ticks: bool,
+}
+
+/// What reaches a running shard from outside, beside records.
+pub struct Wishes {
+    /// Set when it is to stop after the present batch.
+    pub stop: Arc<AtomicBool>,
+    /// Policies to activate, newest last.
+    pub policies: Receiver<Arc<Policy>>,
+    /// Takes the entities that readers of this process asked for.
+    pub wanted: Box<dyn FnMut() -> Vec<Entity> + Send>,
+}
+
+/// Why a shard is not run any more.
+#[derive(Debug, thiserror::Error)]
+pub enum ShardError {
+    /// The brokers, a topic or an offset.
+    #[error(transparent)]
+    Stream(#[from] StreamError),
+    /// A partition cannot be read on.
+    #[error("{topic}{}: {}", place(.0), .0.error, topic = .0.topic)]
+    Input(InputProblem),
+    /// State was given up because a batch could not be committed; the shard is to be acquired anew.
+    #[error("{0}")]
+    GaveUp(String),
+    /// A thread could not be started.
+    #[error("starting a thread: {0}")]
+    Thread(#[from] std::io::Error),
+}
+
+fn place(problem: &InputProblem) -> String {
+    let partition = problem.partition.map(|partition| format!("/{partition}")).unwrap_or_default();
+    let offset = problem.offset.map(|offset| format!(" at offset {offset}")).unwrap_or_default();
+    partition + &offset
+}
+
+impl From<GiveUp> for ShardError {
+    fn from(give_up: GiveUp) -> Self {
+        ShardError::GaveUp(give_up.to_string())
+    }
+}
+
+/// A shard that is owned, with its input open.
+pub struct Shard {
+    settings: Arc<ShardSettings>,
+    scorer: Scorer,
+    input: Input,
+    committer: Committer,
+    /// Room of committed jobs, to be used again.
+    spare: Vec<Job>,
+    ticked: Stopwatch,
+}
+
+impl Shard {
+    /// Takes a shard over that this member owns: fences earlier owners, then reads where they came to.
+    ///
+    /// # Errors
+    /// A topic is missing, access is denied, a committed offset is no longer held, or no broker answers.
+    pub fn take_over(
+        settings: Arc<ShardSettings>,
+        scorer: Scorer,
+        member: Arc<Mutex<Ownership>>,
+        told: impl FnMut(&mut Report) + Send + 'static,
+    ) -> Result<Self, ShardError> {
+        let transactions = Transactions::open(&settings.kafka, settings.shard, &settings.names, PATIENCE)?;
+        let starts = starts(&settings)?;
+        let limits = InputLimits { batch_records: settings.records_max.min(5_000), ..InputLimits::default() };
+        let input = Input::open(&settings.kafka, &settings.names, &starts, limits, PATIENCE)?;
+        let committer = Committer::start(Arc::clone(&settings), member, transactions, told)?;
+        Ok(Self { settings, scorer, input, committer, spare: Vec::new(), ticked: Stopwatch::start() })
+    }
+
+    /// Runs until told to stop, then commits what was scored.
+    ///
+    /// # Errors
+    /// The shard has to be acquired anew, or cannot be run.
+    pub fn run(mut self, wishes: &mut Wishes) -> Result<(), ShardError> {
+        while !wishes.stop.load(Ordering::Relaxed) {
+            self.step(wishes)?;
+        }
+        self.committer.close()?;
+        self.input.close(Duration::from_secs(5));
+        Ok(())
+    }
+
+    /// One batch: gather, score, hand over.
+    fn step(&mut self, wishes: &mut Wishes) -> Result<(), ShardError> {
+        let batch = self.gather(wishes)?;
+        let mut job = self.spare.pop().unwrap_or_default();
+        if let Some(policy) = wishes.policies.try_iter().last() {
+            self.scorer.activate(policy, &mut job.out);
+        }
+        let watch = Stopwatch::start();
+        self.scorer.score(&batch, clock::now(), &mut job.out, &mut job.report);
+        self.tick(&mut job);
+        self.scorer.look_up((wishes.wanted)(), &mut job.report);
+        job.report.seconds = watch.seconds();
+        job.offsets = batch.offsets();
+        batch.records.into_iter().for_each(|records| self.input.recycle(records));
+        self.hand_over(job)
+    }
+
+    /// Records until the interval is over, the batch is full, or there is something else to do. While the batch before is
+    /// being committed this one may grow.
+    fn gather(&mut self, wishes: &Wishes) -> Result<Batch, ShardError> {
+        let (watch, mut batch, mut records) = (Stopwatch::start(), Batch::default(), 0);
+        loop {
+            self.take_back()?;
+            let left = self.settings.interval.saturating_sub(watch.elapsed());
+            let over = left.is_zero() && self.committer.is_free();
+            if over || records >= self.settings.records_max || wishes.stop.load(Ordering::Relaxed) {
+                return Ok(batch);
+            }
+            match self.input.next(left.max(Duration::from_millis(1))) {
+                InputEvent::Records(more) => {
+                    records += more.len();
+                    batch.records.push(more);
+                }
+                InputEvent::Problem(problem) if problem.stops => return Err(ShardError::Input(problem)),
+                InputEvent::Problem(problem) => {
+                    tracing::warn!(%problem.error, topic = %problem.topic, "reading")
+                }
+                InputEvent::Idle => {}
+            }
+        }
+    }
+
+    /// Jobs that were committed give their room back.
+    fn take_back(&mut self) -> Result<(), GiveUp> {
+        while let Some(mut job) = self.committer.finished()? {
+            job.out.clear();
+            job.report = Report::default();
+            self.spare.push(job);
+        }
+        Ok(())
+    }
+
+    fn tick(&mut self, job: &mut Job) {
+        if self.ticked.elapsed() >= TICK_EVERY {
+            self.ticked = Stopwatch::start();
+            if self.settings.ticks {
+                self.scorer.tick(clock::now(), &mut job.out, &mut job.report);
+            }
+            self.account();
+        }
+    }
+
+    /// Hands a batch to the committer; one without anything in it is kept for the next.
+    fn hand_over(&mut self, job: Job) -> Result<(), ShardError> {
+        if job.out.is_empty() && job.offsets.is_empty() && job.report.touched.is_empty() {
+            self.spare.push(job);
+            return Ok(());
+        }
+        metrics::batch(job.report.tally.consumed as usize, job.report.seconds);
+        Ok(self.committer.submit(job)?)
+    }
+
+    fn account(&self) {
+        for table in self.scorer.engine().accounts() {
+            metrics::state(&table.name, table.stats.entries, table.stats.bytes);
+        }
+    }
+}
+
+/// Where each input topic goes on: at the committed offset, else at the beginning of what is held.
+fn starts(settings: &ShardSettings) -> Result<Vec<TopicStart>, StreamError> {
+    let lookup = Lookup::open(&settings.kafka, &settings.names)?;
+    [Topic::Commands, Topic::Interactions].into_iter().map(|topic| start(&lookup, topic)).collect()
+}
+
+fn start(lookup: &Lookup, topic: Topic) -> Result<TopicStart, StreamError> {
+    let partitions = lookup.partitions(topic, PATIENCE)?;
+    let committed = lookup.committed(topic, partitions, PATIENCE)?;
+    let position = |(partition, committed): (i32, &Option<i64>)| match committed {
+        Some(next) => Ok((partition, *next)),
+        None => Ok((partition, lookup.held(topic, partition, PATIENCE)?.low)),
+    };
+    let positions = (0..partitions).zip(&committed).map(position).collect::<Result<_, _>>()?;
+    Ok(TopicStart { topic, positions })
+}

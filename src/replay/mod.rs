@@ -1,0 +1,9 @@
+//! The engine without Kafka: replay of files, and the tests of a policy.
+
+mod lines;
+mod policy_test;
+mod stream;
+
+pub use self::lines::Lines;
+pub use self::policy_test::run_test;
+pub use self::stream::{Options, Summary, Watch, replay};

@@ -1,0 +1,152 @@
+//! `risk.cases.v1`: one matter for people to look at, compacted by its id. Each record tells the whole case.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::error::DecodeError;
+use super::quantity::EpochMillis;
+use super::record;
+use super::words::EntityText;
+use crate::engine::case::{Case, CaseStatus};
+
+/// The state of a case after a change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(title = "Case", deny_unknown_fields)]
+pub struct CaseRecord {
+    /// Identity: rule, entity and the time it was opened. The record key is the same text.
+    #[schemars(example = &"newcomer-crowd/target:post-9/1750000000000")]
+    pub case_id: String,
+    /// What it is about.
+    pub entity: EntityText,
+    /// Id of the rule, limit or penalty step that opened it.
+    #[schemars(example = &"newcomer-crowd")]
+    pub rule: String,
+    /// Public reason code, upper case.
+    #[schemars(example = &"NEWCOMER_CROWD")]
+    pub code: String,
+    /// What is proposed, for people.
+    #[schemars(example = &"Look at the accounts and take their likes off the count")]
+    pub proposal: String,
+    /// Where it stands.
+    pub status: CaseWord,
+    /// When it was opened.
+    pub opened_at: EpochMillis,
+    /// When it last changed.
+    pub updated_at: EpochMillis,
+    /// Events that belong to it so far.
+    #[schemars(example = 40_000, extend("x-unit" = "events"))]
+    pub events: u64,
+    /// The first accounts that belong to it, in order of appearance; a bounded sample.
+    #[schemars(example = serde_json::json!(["u-1", "u-2"]))]
+    pub accounts: Vec<String>,
+}
+
+/// Where a case stands. Readers take a word they do not know for `grown`: still open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline, extend("examples" = ["opened"], "x-unit" = "word"))]
+pub enum CaseWord {
+    /// New.
+    Opened,
+    /// Nothing was added for a day.
+    Quiet,
+    /// A person decided it.
+    Resolved,
+    /// More events belong to it now.
+    #[serde(other)]
+    Grown,
+}
+
+/// The JSON of a case; the record key is its id.
+pub fn encode(case: &Case) -> Vec<u8> {
+    record::write(&CaseRecord::from(case))
+}
+
+/// Reads a case.
+///
+/// # Errors
+/// Whatever the JSON has wrong.
+pub fn decode(value: Option<&[u8]>) -> Result<Case, DecodeError> {
+    record::read::<CaseRecord>(value).map(Case::from)
+}
+
+impl From<&Case> for CaseRecord {
+    fn from(case: &Case) -> Self {
+        Self {
+            case_id: case.id.clone(),
+            entity: EntityText(case.entity.clone()),
+            rule: case.rule.clone(),
+            code: case.code.clone(),
+            proposal: case.proposal.clone(),
+            status: match case.status {
+                CaseStatus::Opened => CaseWord::Opened,
+                CaseStatus::Grown => CaseWord::Grown,
+                CaseStatus::Quiet => CaseWord::Quiet,
+                CaseStatus::Resolved => CaseWord::Resolved,
+            },
+            opened_at: case.opened_at.into(),
+            updated_at: case.updated_at.into(),
+            events: case.events,
+            accounts: case.accounts.clone(),
+        }
+    }
+}
+
+impl From<CaseRecord> for Case {
+    fn from(record: CaseRecord) -> Self {
+        Self {
+            id: record.case_id,
+            entity: record.entity.0,
+            rule: record.rule,
+            code: record.code,
+            proposal: record.proposal,
+            status: match record.status {
+                CaseWord::Opened => CaseStatus::Opened,
+                CaseWord::Grown => CaseStatus::Grown,
+                CaseWord::Quiet => CaseStatus::Quiet,
+                CaseWord::Resolved => CaseStatus::Resolved,
+            },
+            opened_at: record.opened_at.into(),
+            updated_at: record.updated_at.into(),
+            events: record.events,
+            accounts: record.accounts,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::entity::{Entity, EntityKind};
+    use crate::engine::time::Timestamp;
+
+    fn case(status: CaseStatus) -> Case {
+        Case {
+            id: "newcomer-crowd/target:t1/1750000000000".into(),
+            entity: Entity::new(EntityKind::Target, "t1"),
+            rule: "newcomer-crowd".into(),
+            code: "NEWCOMER_CROWD".into(),
+            proposal: "look".into(),
+            status,
+            opened_at: Timestamp::from_millis(1_750_000_000_000),
+            updated_at: Timestamp::from_millis(1_750_000_600_000),
+            events: 40_000,
+            accounts: vec!["u1".into(), "ü2".into()],
+        }
+    }
+
+    #[test]
+    fn cases_read_back_as_written() {
+        for status in [CaseStatus::Opened, CaseStatus::Grown, CaseStatus::Quiet, CaseStatus::Resolved] {
+            assert_eq!(decode(Some(&encode(&case(status)))), Ok(case(status)));
+        }
+    }
+
+    #[test]
+    fn a_status_not_known_here_is_still_open() {
+        let json = String::from_utf8(encode(&case(CaseStatus::Opened)))
+            .expect("text")
+            .replace("opened\"", "escalated\"");
+        assert_eq!(decode(Some(json.as_bytes())), Ok(case(CaseStatus::Grown)));
+    }
+}

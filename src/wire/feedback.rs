@@ -1,0 +1,132 @@
+//! `risk.feedback.v1`: what services learn about a decision later on. The record key is the decision's id.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::error::DecodeError;
+use super::moment::Moment;
+use super::record::{self, invalid};
+use super::text;
+use crate::engine::decision::DecisionId;
+use crate::engine::time::Timestamp;
+
+/// The most bytes of an id, a name or a reason.
+const TEXT_MAX: usize = 1024;
+
+/// One thing learnt about one decision.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "Feedback")]
+pub struct FeedbackRecord {
+    /// Identity; the same id twice counts once.
+    #[schemars(length(min = 1, max = 1024), example = &"fb-01J0Z4T5R0A1B2C3D4E5F6G7H8")]
+    pub feedback_id: String,
+    /// The decision it is about.
+    #[schemars(example = &"3-9-00c0ffee00c0ffee-0", regex(pattern = "^-?[0-9]+-[0-9]+-[0-9a-f]{16}-[0-9]+$"))]
+    pub decision_id: String,
+    /// What was learnt.
+    pub result: FeedbackResult,
+    /// Who says so: a person or a service.
+    #[schemars(length(min = 1, max = 1024), example = &"captcha-gateway")]
+    pub actor: String,
+    /// When it was learnt.
+    pub at: Moment,
+    /// Why, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 1024), example = &"chargeback received")]
+    pub reason: Option<String>,
+}
+
+/// What was learnt about a decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline, extend("examples" = ["challenge_passed"], "x-unit" = "word"))]
+pub enum FeedbackResult {
+    /// Proof was asked for and given.
+    ChallengePassed,
+    /// Proof was asked for and not given, or wrong.
+    ChallengeFailed,
+    /// Proof was asked for and nothing came in time.
+    ChallengeExpired,
+    /// A late label: it was abuse.
+    ConfirmedAbuse,
+    /// A late label: it was honest.
+    ConfirmedHonest,
+}
+
+/// Feedback, checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Feedback {
+    /// Identity; the same id twice counts once.
+    pub id: String,
+    /// The decision it is about.
+    pub decision: DecisionId,
+    /// What was learnt.
+    pub result: FeedbackResult,
+    /// Who says so.
+    pub actor: String,
+    /// When it was learnt.
+    pub at: Timestamp,
+    /// Why, for people.
+    pub reason: Option<String>,
+}
+
+/// Reads feedback.
+///
+/// # Errors
+/// The first thing found wrong, with its place.
+pub fn decode(value: Option<&[u8]>) -> Result<Feedback, DecodeError> {
+    let record: FeedbackRecord = record::read(value)?;
+    text::required(&record.feedback_id, "feedback_id", TEXT_MAX)?;
+    text::required(&record.actor, "actor", TEXT_MAX)?;
+    let decision: Result<DecisionId, _> = record.decision_id.parse();
+    Ok(Feedback {
+        id: record.feedback_id,
+        decision: decision.map_err(|error| invalid("decision_id", error.to_string()))?,
+        result: record.result,
+        actor: record.actor,
+        at: record.at.read("at")?,
+        reason: record.reason.filter(|reason| !text::is_blank(reason)),
+    })
+}
+
+/// The JSON of feedback.
+pub fn encode(feedback: &Feedback) -> Vec<u8> {
+    record::write(&FeedbackRecord {
+        feedback_id: feedback.id.clone(),
+        decision_id: feedback.decision.to_string(),
+        result: feedback.result,
+        actor: feedback.actor.clone(),
+        at: feedback.at.into(),
+        reason: feedback.reason.clone(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::input::DeadLetterReason;
+
+    fn feedback() -> Feedback {
+        Feedback {
+            id: "f1".into(),
+            decision: DecisionId { partition: 3, offset: 9, digest: 0xc0ffee, revision: 0 },
+            result: FeedbackResult::ChallengeFailed,
+            actor: "gateway".into(),
+            at: Timestamp::from_millis(1_750_000_000_000),
+            reason: None,
+        }
+    }
+
+    #[test]
+    fn feedback_reads_back_as_written() {
+        assert_eq!(decode(Some(&encode(&feedback()))), Ok(feedback()));
+    }
+
+    #[test]
+    fn feedback_on_nothing_is_refused() {
+        let json = String::from_utf8(encode(&feedback())).expect("text").replace("3-9-", "3-");
+        let error = decode(Some(json.as_bytes())).expect_err("no decision id");
+        assert_eq!((error.reason, error.place.as_str()), (DeadLetterReason::InvalidField, "decision_id"));
+    }
+}

@@ -1,0 +1,103 @@
+//! What text may be: blank is absent, lengths are bounded in bytes, ids carry no control characters.
+
+use super::error::DecodeError;
+use crate::engine::event::Text;
+use crate::engine::input::DeadLetterReason;
+
+/// Makes blank text absent; an id that is there has at most `max` bytes and no control characters.
+pub(crate) fn id(text: &mut Option<Text<'_>>, field: &'static str, max: usize) -> Result<(), DecodeError> {
+    bounded(text, field, max)?;
+    text.as_deref().map_or(Ok(()), |text| plain(text, field))
+}
+
+/// Makes blank text absent; text that is there has at most `max` bytes.
+pub(crate) fn bounded(
+    text: &mut Option<Text<'_>>,
+    field: &'static str,
+    max: usize,
+) -> Result<(), DecodeError> {
+    let Some(told) = text else { return Ok(()) };
+    if is_blank(told) {
+        *text = None;
+        return Ok(());
+    }
+    short(told, field, max)
+}
+
+/// An id that must be there.
+pub(crate) fn required(text: &str, field: &'static str, max: usize) -> Result<(), DecodeError> {
+    if is_blank(text) {
+        return Err(missing(field));
+    }
+    short(text, field, max)?;
+    plain(text, field)
+}
+
+/// A required field that is not there.
+pub(crate) fn missing(field: &str) -> DecodeError {
+    DecodeError::new(DeadLetterReason::MissingField, field, "required, but absent, null or blank")
+}
+
+/// Nothing but white space.
+pub(crate) fn is_blank(text: &str) -> bool {
+    text.trim_start().is_empty()
+}
+
+fn short(text: &str, field: &'static str, max: usize) -> Result<(), DecodeError> {
+    if text.len() <= max {
+        return Ok(());
+    }
+    let message = format!("{} bytes of text; at most {max} are allowed", text.len());
+    Err(DecodeError::new(DeadLetterReason::InvalidField, field, message))
+}
+
+fn plain(text: &str, field: &'static str) -> Result<(), DecodeError> {
+    if !has_control(text) {
+        return Ok(());
+    }
+    let message = "control characters are not allowed in an id";
+    Err(DecodeError::new(DeadLetterReason::InvalidField, field, message))
+}
+
+/// At most the first `max` bytes, whole characters only.
+pub(crate) fn cut(text: &str, max: usize) -> &str {
+    let end = (0..=max.min(text.len())).rev().find(|&end| text.is_char_boundary(end));
+    &text[..end.unwrap_or_default()]
+}
+
+/// C0, DEL or C1. 0xC2 leads every C1 character; the first look has no branches, so that it runs on whole
+/// vectors, and it mostly settles the matter.
+fn has_control(text: &str) -> bool {
+    let suspect = |byte: u8| byte < 0x20 || byte == 0x7f || byte == 0xc2;
+    text.bytes().fold(false, |found, byte| found | suspect(byte)) && text.chars().any(char::is_control)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cutting_keeps_characters_whole() {
+        assert_eq!(
+            [cut("aé", 1), cut("aé", 2), cut("aé", 3), cut("aé", 9), cut("", 4)],
+            ["a", "a", "aé", "aé", ""]
+        );
+    }
+
+    #[test]
+    fn blank_is_absent_and_controls_are_refused() {
+        let read = |text: &'static str| {
+            let mut text = Some(Text::from(text));
+            id(&mut text, "user_id", 8).map_err(|error| error.reason).map(|()| text)
+        };
+        for blank in ["", "  ", "\t\n", "\u{2003}"] {
+            assert_eq!(read(blank), Ok(None), "{blank:?}");
+        }
+        for bad in ["a\0b", "a\u{7f}", "a\u{85}b", "123456789"] {
+            assert_eq!(read(bad), Err(DeadLetterReason::InvalidField), "{bad:?}");
+        }
+        for good in [" a ", "\u{a9}", "é", "12345678"] {
+            assert_eq!(read(good), Ok(Some(good.into())), "{good:?}");
+        }
+    }
+}
