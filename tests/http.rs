@@ -187,7 +187,7 @@ fn a_subject_as_last_seen() {
     };
     server.serving.publish(ServingUpdate {
         as_of: at(30),
-        bans: vec![BanChange::InForce(ban(user.clone()))],
+        bans: vec![BanChange::InForce(vec![ban(user.clone())])],
         subjects: (0..20).map(seen).collect(),
     });
     let answer = get(server.desk.address(), "/v1/subjects/user/u1");
@@ -203,10 +203,10 @@ fn a_subject_as_last_seen() {
             "code": "MANUAL", "reason": "bought likes",
             "issued_at": "2025-06-15T12:00:00.000Z", "expires_at": "2025-06-16T12:00:00.000Z",
         }],
-        "seen_at": "2025-06-15T12:00:19.000Z",
+        "first_seen": null, "seen_at": "2025-06-15T12:00:19.000Z", "settled_accounts": null,
         "penalty": { "points": 2.5, "at": "2025-06-15T12:00:19.000Z" },
         "account": {
-            "created_at": "2025-06-15T11:00:00.000Z", "age_seconds": null, "first_seen": null, "plan": "pro",
+            "created_at": "2025-06-15T11:00:00.000Z", "age_seconds": null, "plan": "pro",
             "active_days": null,
         },
         "device": { "id": "d1", "first_seen": null, "accounts": 4, "addresses": null, "penalty": null },
@@ -238,7 +238,7 @@ fn values_may_hold_anything() {
     ];
     for (path, value) in odd {
         let who = Entity::new(EntityKind::Ip, value);
-        let bans = vec![BanChange::InForce(ban(who.clone()))];
+        let bans = vec![BanChange::InForce(vec![ban(who.clone())])];
         server.serving.publish(ServingUpdate { as_of: at(1), bans, subjects: Vec::new() });
         let body = get(address, &format!("/v1/subjects/ip/{path}")).json();
         assert_eq!((body["value"].as_str(), body["known"].as_bool()), (Some(value), Some(false)), "{path}");
@@ -300,7 +300,7 @@ fn metrics_do_not_grow_with_keys() {
     let address = server.desk.address();
     let publish = |n: usize| {
         let who = Entity::new(EntityKind::User, format!("random-{n}"));
-        let bans = vec![BanChange::InForce(ban(who.clone()))];
+        let bans = vec![BanChange::InForce(vec![ban(who.clone())])];
         server.serving.publish(ServingUpdate {
             as_of: at(1),
             bans,

@@ -15,6 +15,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::problem::{FilePlace, Place, Problem};
 use super::units;
+use crate::engine::policy::nearest::did_you_mean;
 use crate::engine::time::Span;
 
 /// Values that win over the file: flags first, then environment variables.
@@ -336,16 +337,8 @@ fn unknown_key(
 ) -> Problem {
     let name = key.get_ref().as_ref();
     let problem = Problem::error(source.place(key.span()), format!("unknown {what} `{name}`"));
-    match nearest(name, known) {
-        Some(near) => problem.with_help(format!("did you mean `{near}`?")),
-        None => problem.with_help(format!("known here: {}", known.join(", "))),
+    match did_you_mean(name, known) {
+        Some(help) => problem.with_help(help),
+        None => problem,
     }
-}
-
-/// The known word that `name` is most likely a misspelling of.
-pub(super) fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
-    let distance = |word: &&str| strsim::damerau_levenshtein(name, word);
-    let near = known.iter().copied().min_by_key(distance)?;
-    let allowed = (name.chars().count() / 3).max(1);
-    (distance(&near) <= allowed || near.starts_with(name) || name.starts_with(near)).then_some(near)
 }
