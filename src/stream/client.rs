@@ -96,6 +96,8 @@ pub(super) enum Role {
     Member,
     /// Writes the transactions of this shard.
     Writer { shard: u32 },
+    /// Writes single records outside any transaction.
+    Poster,
     /// Creates and describes topics.
     Admin,
 }
@@ -104,7 +106,7 @@ impl Role {
     fn side(self) -> Side {
         match self {
             Role::Reader | Role::Member => Side::Consumer,
-            Role::Writer { .. } | Role::Admin => Side::Producer,
+            Role::Writer { .. } | Role::Poster | Role::Admin => Side::Producer,
         }
     }
 }
@@ -144,6 +146,9 @@ const WRITER: &[(&str, &str)] = &[
     ("queue.buffering.max.kbytes", "131072"),
 ];
 
+const POSTER: &[(&str, &str)] =
+    &[("enable.idempotence", "true"), ("acks", "all"), ("partitioner", "murmur2_random"), ("linger.ms", "0")];
+
 impl KafkaSettings {
     /// All that is wrong with the properties: refused ones, unknown names, values that make no sense.
     pub fn problems(&self) -> Vec<StreamError> {
@@ -181,6 +186,7 @@ impl KafkaSettings {
             Role::Reader => (READER, true),
             Role::Member => (MEMBER, true),
             Role::Writer { .. } => (WRITER, false),
+            Role::Poster => (POSTER, false),
             Role::Admin => (&[][..], false),
         };
         for (name, value) in defaults {
@@ -192,7 +198,7 @@ impl KafkaSettings {
         match role {
             Role::Member => self.set_protocol(config),
             Role::Writer { shard } => self.set_transactions(config, shard),
-            Role::Reader | Role::Admin => {}
+            Role::Reader | Role::Poster | Role::Admin => {}
         }
     }
 
