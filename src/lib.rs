@@ -11,6 +11,7 @@ pub mod log;
 pub mod metrics;
 pub mod pipeline;
 pub mod replay;
+pub mod run;
 pub mod sim;
 pub mod stream;
 pub mod wire;

@@ -2,13 +2,13 @@
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::Parser;
 use weir::cli::{self, Cli, Command, exit};
-use weir::commands::{self, Failure, finish, tell};
+use weir::commands::{self, Failure, finish};
 
 fn main() -> ExitCode {
     ExitCode::from(match Cli::parse().command {
-        Command::Run(_) => unfinished("run"),
+        Command::Run(args) => weir::run::run(&args),
         Command::Demo(args) => weir::demo::run(&args),
         Command::Replay(args) => commands::replay::run(&args),
         Command::Check(args) => commands::check::run(&args),
@@ -21,11 +21,4 @@ fn main() -> ExitCode {
             finish(written.map(|()| exit::OK).map_err(|error| Failure::of_output("stdout", &error)))
         }
     })
-}
-
-/// Shows the help of a command that is not wired yet.
-fn unfinished(name: &str) -> u8 {
-    let help = Cli::command().find_subcommand_mut(name).map(|command| command.render_help().to_string());
-    tell(&help.unwrap_or_default());
-    exit::USAGE
 }
