@@ -144,7 +144,9 @@ impl Service {
                 readiness.pass(Check::Shard);
             }
             Stage::Running => {
-                [Check::Topics, Check::Bans, Check::Scoring].map(|check| readiness.pass(check));
+                for check in [Check::Topics, Check::Bans, Check::Scoring] {
+                    readiness.pass(check);
+                }
                 tracing::info!("scoring");
             }
             Stage::GaveUp(why) => readiness.fail(Check::Scoring, why.clone()),
