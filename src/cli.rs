@@ -264,9 +264,9 @@ impl CheckArgs {
 /// Where a policy is.
 #[derive(Clone, Debug, Args)]
 pub struct PolicyArgs {
-    /// Folder of the policy
-    #[arg(long, value_name = "DIR", env = "WEIR_POLICY", default_value = "config/policy")]
-    pub policy: PathBuf,
+    /// Folder of the policy [default: the configured one, else the standard policy]
+    #[arg(long, value_name = "DIR", env = "WEIR_POLICY")]
+    pub policy: Option<PathBuf>,
 }
 
 /// `weir ban`
