@@ -12,11 +12,12 @@ use serde::{Deserialize, Serialize};
 
 use super::error::DecodeError;
 use super::headers::TraceContext;
-use super::json::{field, optional, raw, word};
+use super::json::{double, field, optional, optional_text, raw, text, word};
 use super::outgoing::{self, Subject};
 use super::quantity::{EpochMillis, Millis};
 use super::record;
 use super::words::VerdictWord;
+use crate::engine::address::Address;
 use crate::engine::decision::{Decision, DecisionId, Hold, Quality, Reason, risk_percent};
 use crate::engine::time::Timestamp;
 use crate::engine::verdict::Verdict;
@@ -308,8 +309,8 @@ pub fn headers<'h>(id: &'h str, trace: &TraceContext<'h>) -> impl Iterator<Item 
 pub fn encode(decision: &Decision<'_>, decided_at: Timestamp, engine_version: &str, out: &mut Vec<u8>) {
     identity(decision, out);
     judgement(decision, out);
-    field(out, r#","policy":"#, &*decision.judgement.policy);
-    field(out, r#","engine":"#, engine_version);
+    text(out, r#","policy":"#, &decision.judgement.policy);
+    text(out, r#","engine":"#, engine_version);
     list(out, r#","quality":["#, &decision.judgement.quality, quality);
     times(decision, decided_at, out);
 }
@@ -321,16 +322,15 @@ fn identity(decision: &Decision<'_>, out: &mut Vec<u8>) {
     if let Some(replaced) = decision.judgement.supersedes {
         id(out, r#","supersedes":""#, replaced);
     }
-    field(out, r#","event_id":"#, &*event.id);
-    field(out, r#","action":"#, &*event.action);
-    optional(out, r#","user_id":"#, event.user.as_deref());
-    optional(out, r#","target_id":"#, event.target.as_deref());
-    optional(out, r#","target_owner_id":"#, event.target_owner.as_deref());
+    text(out, r#","event_id":"#, &event.id);
+    text(out, r#","action":"#, &event.action);
+    optional_text(out, r#","user_id":"#, event.user.as_deref());
+    optional_text(out, r#","target_id":"#, event.target.as_deref());
+    optional_text(out, r#","target_owner_id":"#, event.target_owner.as_deref());
     if let Some(address) = decision.judgement.address {
-        raw(out, r#","ip":""#);
-        write!(out, "{address}\"").expect("memory takes all");
+        ip(out, address);
     }
-    optional(out, r#","device_id":"#, event.device.id.as_deref());
+    optional_text(out, r#","device_id":"#, event.device.id.as_deref());
 }
 
 fn judgement(decision: &Decision<'_>, out: &mut Vec<u8>) {
@@ -349,7 +349,7 @@ fn judgement(decision: &Decision<'_>, out: &mut Vec<u8>) {
 fn times(decision: &Decision<'_>, decided_at: Timestamp, out: &mut Vec<u8>) {
     let arrival = decision.arrival;
     field(out, r#","revisable_until":"#, &decision.judgement.revisable_until.millis());
-    field(out, r#","source":{"topic":"#, arrival.topic);
+    text(out, r#","source":{"topic":"#, arrival.topic);
     field(out, r#","partition":"#, &arrival.partition);
     field(out, r#","offset":"#, &arrival.offset);
     field(out, r#"},"occurred_at":"#, &decision.event.occurred_at.millis());
@@ -359,10 +359,22 @@ fn times(decision: &Decision<'_>, decided_at: Timestamp, out: &mut Vec<u8>) {
     raw(out, "}");
 }
 
-/// An id needs no escapes; its text is written as it is made.
+/// An id needs no escapes.
 fn id(out: &mut Vec<u8>, key: &str, id: DecisionId) {
     raw(out, key);
-    write!(out, "{id}").expect("memory takes all");
+    out.extend_from_slice(id.text().as_bytes());
+    raw(out, "\"");
+}
+
+fn ip(out: &mut Vec<u8>, address: Address) {
+    raw(out, r#","ip":""#);
+    match address.ipv4() {
+        Some([a, b, c, d]) => {
+            field(out, "", &a);
+            [b, c, d].iter().for_each(|byte| field(out, ".", byte));
+        }
+        None => write!(out, "{address}").expect("memory takes all"),
+    }
     raw(out, "\"");
 }
 
@@ -379,13 +391,16 @@ fn list<T>(out: &mut Vec<u8>, key: &str, items: &[T], item: impl Fn(&T, &mut Vec
 
 fn reason(reason: &Reason, out: &mut Vec<u8>) {
     let source = &*reason.source;
-    field(out, r#"{"code":"#, &source.code);
-    field(out, r#","family":"#, &source.family);
-    field(out, r#","text":"#, &source.text);
+    text(out, r#"{"code":"#, &source.code);
+    text(out, r#","family":"#, &source.family);
+    text(out, r#","text":"#, &source.text);
     field(out, r#","points":"#, &reason.points);
-    field(out, r#","detail":{"id":"#, &source.id);
-    optional(out, r#","value":"#, finite(reason.value));
-    optional(out, r#","threshold":"#, finite(reason.threshold));
+    text(out, r#","detail":{"id":"#, &source.id);
+    for (key, value) in [(r#","value":"#, reason.value), (r#","threshold":"#, reason.threshold)] {
+        if let Some(value) = finite(value) {
+            double(out, key, value);
+        }
+    }
     optional(out, r#","window_ms":"#, source.window.map(Millis::from));
     if let Some(verdict) = reason.verdict {
         word(out, r#","verdict":"#, verdict.name());
@@ -395,7 +410,7 @@ fn reason(reason: &Reason, out: &mut Vec<u8>) {
 
 fn quality(quality: &Quality, out: &mut Vec<u8>) {
     word(out, r#"{"code":"#, quality.code.name());
-    optional(out, r#","counter":"#, quality.counter.as_deref());
+    optional_text(out, r#","counter":"#, quality.counter.as_deref());
     raw(out, "}");
 }
 
@@ -404,7 +419,6 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::engine::address::Address;
     use crate::engine::decision::{Judgement, QualityCode, ReasonSource};
     use crate::engine::event::{Arrival, Event};
     use crate::engine::time::Span;
