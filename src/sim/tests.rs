@@ -212,6 +212,7 @@ fn the_json_has_the_fields_of_the_contract() {
 
 /// Prints how fast events are made; the figure that counts is the one of a release build.
 #[test]
+#[allow(clippy::print_stdout, reason = "the figure is what the test is for")]
 fn it_is_fast_enough_to_feed_a_benchmark() {
     let started = cpu_seconds();
     let simulation = Simulation::new(&Scenario::demo(), 2);
