@@ -103,6 +103,10 @@ limits:
         events:
           - { at: 0s, repeat: 2, every: 1s, action: like, user_id: u }
         expect: { verdict: allow, fires: false }
+      - name: a third is refused
+        events:
+          - { at: 0s, repeat: 3, every: 1s, action: like, user_id: u }
+        expect: { verdict: reject, by: twice }
 ";
 
 const FAILING: &str = "      - name: a third passes
@@ -270,7 +274,7 @@ fn check_is_content_without_any_file_and_with_ours() {
     let ran = place.run(&["check"]);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
     assert!(ran.out.contains("config/weir.toml") && ran.out.contains("k:9092"), "{}", ran.out);
-    assert!(ran.out.contains("1 limit,") && ran.out.contains("1 test;"), "{}", ran.out);
+    assert!(ran.out.contains("1 limit,") && ran.out.contains("2 tests;"), "{}", ran.out);
 }
 
 #[test]
@@ -327,19 +331,30 @@ fn a_policy_that_was_named_and_is_not_there_is_an_error() {
 }
 
 #[test]
+fn the_configured_policy_judges_where_none_is_named() {
+    let place = Place::new();
+    place.file("etc/weir.toml", "[policy]\ndir = \"rules\"\n");
+    place.file("etc/rules/p.yaml", LIMIT);
+    let mut command = place.command(&["test"]);
+    let told = ran(command.env("WEIR_CONFIG", "etc/weir.toml").output().expect("it runs"));
+    assert_eq!((told.code, told.err.as_str()), (0, ""));
+    assert!(told.out.starts_with("etc/rules: 2 tests\n"), "{}", told.out);
+}
+
+#[test]
 fn tests_beside_the_rules_pass_or_fail_with_a_reason() {
     let place = Place::new();
     place.file("policy/p.yaml", LIMIT);
     let ran = place.run(&["test", "--policy", "policy"]);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
     assert!(ran.out.contains("ok      twice: two pass\n"), "{}", ran.out);
-    assert!(ran.out.ends_with("1 passed, 0 failed\n"), "{}", ran.out);
+    assert!(ran.out.ends_with("2 passed, 0 failed\n"), "{}", ran.out);
     place.file("policy/p.yaml", format!("{LIMIT}{FAILING}"));
     let ran = place.run(&["test", "--policy", "policy"]);
     assert_eq!(ran.code, 1);
-    assert!(ran.out.contains("FAILED  twice: a third passes (policy/p.yaml:17)\n"), "{}", ran.out);
+    assert!(ran.out.contains("FAILED  twice: a third passes (policy/p.yaml:21)\n"), "{}", ran.out);
     assert!(ran.out.contains("expected allow, got reject"), "{}", ran.out);
-    assert!(ran.out.ends_with("1 passed, 1 failed\n"), "{}", ran.out);
+    assert!(ran.out.ends_with("2 passed, 1 failed\n"), "{}", ran.out);
 }
 
 #[test]
