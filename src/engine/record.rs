@@ -40,7 +40,9 @@ impl Engine {
             self.stats.rule_hits[rule] += 1;
             self.grow_case(rule, event, look, &mut out.cases);
         }
-        if !look.trusted {
+        // Who is refused already gives no further sign: a ban would otherwise be made anew at each of his events.
+        let bound = look.binding.as_ref().is_some_and(|binding| binding.verdict >= Verdict::Reject);
+        if !look.trusted && !bound {
             self.observe_pools(event, look, id, out);
         }
     }
