@@ -100,7 +100,7 @@ pub fn all_poison() -> Vec<Poison> {
         ),
         poison("no UTF-8 at all", "invalid_utf8", vec![0xfe; 64]),
         poison("two objects", "malformed_json", format!("{usual}{usual}")),
-        poison("10,000 levels", "malformed_json", "[".repeat(10_000)),
+        poison("10,000 levels", "malformed_json", format!("{{\"later\":{}", "[".repeat(10_000))),
         poison("900 KB of nothing", "malformed_json", vec![b'x'; 900_000]),
         poison("900 KB of nesting", "malformed_json", "{\"a\":".repeat(180_000)),
         poison("as large as a dead letter can be", "malformed_json", vec![b'z'; 999_000]),
