@@ -25,6 +25,8 @@ use std::time::{Duration, Instant};
 use instance::{Instance, Metrics, PATIENCE};
 use jsonschema::Validator;
 use raw_produce::RawRecord;
+use rdkafka::admin::{AdminClient, AdminOptions, AlterConfig, ResourceSpecifier};
+use rdkafka::client::DefaultClientContext;
 use readback::Readback;
 use serde_json::Value;
 use traffic::{Poison, Sender};
@@ -484,4 +486,55 @@ fn topics_that_are_missing_end_the_start_with_words() {
     let log = weir.log();
     assert!(log.contains("risk.journal.v1: topic should be there, is missing"), "{log}");
     assert!(log.contains("weir topics create"), "{log}");
+}
+
+/// A backlog of ten minutes, one partition of which comes later than the others: leaders wait for it, and nothing is
+/// too old for its counters.
+#[test]
+fn in_catch_up_leaders_wait_for_the_slowest() {
+    const EACH: i64 = 10_000;
+    const LONG: i64 = 600_000;
+    let brokers = broker::shared();
+    let mut weir = Instance::new(brokers, &broker::unique("catchup"));
+    weir.command(&["topics", "create"]);
+    alter_topic(&weir, Topic::Interactions, "message.timestamp.type", "CreateTime");
+    let sender = Sender::new(brokers, weir.names.get(Topic::Interactions), 5);
+    let begin = i64::try_from(traffic::now_ms()).expect("a time") - LONG - 60_000;
+    for number in 0..EACH {
+        for partition in 0..PARTITIONS as i32 {
+            let at = begin + number * LONG / EACH;
+            let (id, user) = (format!("{partition}-{number}"), format!("u{partition}-{}", number % 100));
+            sender.send_at(partition, &user, &traffic::event_at(&id, &user, at), at);
+        }
+    }
+    sender.finish();
+    let start = Instant::now();
+    weir.start_with(&[("RUST_LOG", "info,weir::pipeline=debug")]);
+    let total = EACH as f64 * PARTITIONS as f64;
+    weir.wait("ready", |weir| weir.log().contains("scoring"));
+    weir.wait("all decided", |weir| weir.metrics().value("weir_events_total{outcome=\"decided\"}") == total);
+    let log = weir.log();
+    let count = |word: &str| log.lines().filter(|line| line.contains(word)).count();
+    let (paused, resumed) = (count("paused: ahead"), count("resumed"));
+    let backlog = weir.metrics().value("weir_decision_quality_total{code=\"backlog\"}");
+    println!(
+        "{total} old events in {:.1?}, start included: paused {paused} times, resumed {resumed} times; {backlog} too \
+         old for a counter",
+        start.elapsed()
+    );
+    assert_eq!(backlog, 0.0, "the order of the partitions was kept within the policy's grace");
+    let (status, _) = weir.terminate();
+    assert!(status.success(), "{status}");
+}
+
+fn alter_topic(weir: &Instance, topic: Topic, setting: &str, value: &str) {
+    let admin: AdminClient<DefaultClientContext> = rdkafka::ClientConfig::new()
+        .set("bootstrap.servers", &weir.kafka.brokers)
+        .create()
+        .expect("an admin client");
+    let change = AlterConfig::new(ResourceSpecifier::Topic(weir.names.get(topic))).set(setting, value);
+    let options = AdminOptions::new().request_timeout(Some(PATIENCE));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let results = runtime.block_on(admin.alter_configs([&change], &options)).expect("an answer");
+    assert!(results.iter().all(Result::is_ok), "{results:?}");
 }
