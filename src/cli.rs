@@ -159,6 +159,13 @@ pub struct ConfigArgs {
 }
 
 impl ConfigArgs {
+    /// What the environment says, for commands without these flags.
+    #[expect(clippy::disallowed_methods, reason = "the command line reads the environment")]
+    pub fn from_environment() -> Self {
+        let config = std::env::var_os("WEIR_CONFIG").map(PathBuf::from);
+        Self { config, brokers: None }
+    }
+
     /// Loads the configuration with what was typed and what the environment says.
     ///
     /// # Errors

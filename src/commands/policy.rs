@@ -30,7 +30,7 @@ pub struct Found {
 pub fn of_args(args: &PolicyArgs) -> Result<Found, Failure> {
     match &args.policy {
         Some(dir) => read(dir),
-        None => configured(&setup::config(&ConfigArgs::default())?),
+        None => configured(&setup::config(&ConfigArgs::from_environment())?),
     }
 }
 

@@ -53,6 +53,7 @@ impl Engine {
             scratch: Scratch::default(),
             policy,
             plan,
+            activation: 1,
             seed,
         }
     }
@@ -70,6 +71,7 @@ impl Engine {
         self.stats = fresh_stats(&policy);
         self.plan = plan;
         self.policy = policy;
+        self.activation += 1;
         Outcome::PolicyActivated
     }
 }

@@ -43,6 +43,14 @@ impl Address {
         Self { prefix, ..self }
     }
 
+    /// Its four bytes, when it is IPv4.
+    pub fn ipv4(self) -> Option<[u8; 4]> {
+        match self.full {
+            IpAddr::V4(v4) => Some(v4.octets()),
+            IpAddr::V6(_) => None,
+        }
+    }
+
     /// Whether the full address lies in one of the networks.
     pub fn within(self, networks: &[IpNet]) -> bool {
         networks.iter().any(|network| network.contains(&self.full))

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::address::Address;
 use super::bans::Bans;
 use super::cases::Cases;
 use super::command::Command;
@@ -12,11 +11,12 @@ use super::duplicates::{Duplicates, Seen};
 use super::event::{Arrival, Event};
 use super::expr::Slot;
 use super::input::{Input, Outcome, Outputs};
-use super::key::{HashSeed, tuple};
+use super::key::HashSeed;
 use super::look::{LimitLook, Look};
 use super::observe::Pool;
-use super::plan::{ADDRESS, Plan, USER};
-use super::policy::{KeyField, Policy};
+use super::plan::Plan;
+use super::policy::Policy;
+use super::prepare::Prepared;
 use super::stats::Stats;
 use super::table::Table;
 use super::time::{Span, Timestamp};
@@ -24,15 +24,19 @@ use super::timers::{Timer, Timers};
 use super::verdict::Verdict;
 use super::window::distinct::DistinctSpec;
 
-/// Places looked at for dead records, every [`SWEEP_EVERY`] events, in each table.
-const SWEEP_PLACES: usize = 256;
+/// After so many events each table is swept a little: the least number of places looked at for dead records, and as
+/// many more for each record that was made since, so that the dead never outnumber a third of the living.
 const SWEEP_EVERY: u64 = 64;
+const SWEEP_LEAST: usize = 16;
+const SWEEP_FOR_A_RECORD: usize = 4;
 
 /// The whole state of one shard, and the policy that holds.
 #[derive(Debug)]
 pub struct Engine {
     pub(super) policy: Arc<Policy>,
     pub(super) plan: Plan,
+    /// How many policies took effect.
+    pub(super) activation: u64,
     pub(super) seed: HashSeed,
     /// One for each dimension of the policy.
     pub(super) tables: Vec<Table>,
@@ -63,14 +67,15 @@ pub struct Engine {
 pub(super) struct Scratch {
     pub(super) slots: Vec<Slot<'static>>,
     pub(super) limits: Vec<LimitLook>,
-    pub(super) hashes: Vec<Option<u64>>,
+    pub(super) passes: Vec<bool>,
+    pub(super) prepared: Prepared,
 }
 
 impl Engine {
     /// Applies one input. `out` is to be empty; it holds what is to be told about this input.
     pub fn apply(&mut self, input: Input<'_>, out: &mut Outputs) -> Outcome {
         match input {
-            Input::Event(event, arrival) => self.event(event, arrival, out),
+            Input::Event(event, arrival) => self.unprepared(event, arrival, out),
             Input::Command(command, arrival) => self.command(command, &arrival, out),
             Input::Policy(policy) => self.activate(policy),
             Input::Tick(now) => self.tick(now, out),
@@ -82,21 +87,48 @@ impl Engine {
         &self.policy
     }
 
+    /// Applies [`Input::Event`] with what [`Engine::prepare`] of this engine worked out of the same event.
+    pub fn apply_prepared(
+        &mut self,
+        event: &Event<'_>,
+        arrival: Arrival<'_>,
+        prepared: &Prepared,
+        out: &mut Outputs,
+    ) -> Outcome {
+        if self.is_ready(prepared) {
+            self.event(event, arrival, prepared, out)
+        } else {
+            self.unprepared(event, arrival, out)
+        }
+    }
+
+    fn unprepared(&mut self, event: &Event<'_>, arrival: Arrival<'_>, out: &mut Outputs) -> Outcome {
+        let mut prepared = std::mem::take(&mut self.scratch.prepared);
+        self.prepare(event, &mut prepared);
+        let outcome = self.event(event, arrival, &prepared, out);
+        self.scratch.prepared = prepared;
+        outcome
+    }
+
     /// Arrive, look, decide, record, tell.
-    fn event(&mut self, event: &Event<'_>, arrival: Arrival<'_>, out: &mut Outputs) -> Outcome {
+    fn event(
+        &mut self,
+        event: &Event<'_>,
+        arrival: Arrival<'_>,
+        prepared: &Prepared,
+        out: &mut Outputs,
+    ) -> Outcome {
         let (at, late) = match self.arrive(event, &arrival) {
             Ok(arrived) => arrived,
             Err(reason) => return Outcome::DeadLettered(reason),
         };
         self.advance(at, out);
-        let settings = &self.policy.settings;
-        let address = Address::of(event, settings.trusted_hops, settings.ipv6_prefix);
-        let seen = self.seen_before(event, address, at);
+        let seen = self.duplicates.check_and_record(prepared.identity, prepared.content, at);
         if seen == Seen::Duplicate {
             return Outcome::Duplicate;
         }
-        let text = address.filter(|_| self.plan.reads_address).map(|address| address.to_string());
-        let mut look = self.look(event, at, address, text.as_deref());
+        let text = prepared.address.filter(|_| self.plan.reads_address).map(|address| address.to_string());
+        let mut look = self.look(event, at, prepared, text.as_deref());
         look.quality.extend(late.map(whole_event));
         look.quality.extend((seen == Seen::Conflict).then(|| whole_event(QualityCode::IdConflict)));
         let mut judged = decide(&self.policy, &self.plan, event, &look);
@@ -106,14 +138,6 @@ impl Engine {
         out.judgement = Some(self.tell(&mut look, judged, id));
         self.close(look);
         Outcome::Decided
-    }
-
-    /// Whether the same actor sent the same event id within the horizon.
-    fn seen_before(&mut self, event: &Event<'_>, address: Option<Address>, at: Timestamp) -> Seen {
-        let actor = self.seed.field(&self.plan.key_fields[USER], event, address);
-        let actor = actor.or_else(|| self.seed.field(&self.plan.key_fields[ADDRESS], event, address));
-        let key = tuple([actor.unwrap_or(0), self.seed.bytes(event.id.as_bytes())].into_iter());
-        self.duplicates.check_and_record(key, content_digest(&self.seed, event), at)
     }
 
     fn tell(&self, look: &mut Look<'_>, judged: Judged, id: DecisionId) -> Judgement {
@@ -165,7 +189,8 @@ impl Engine {
             let now = self.watermark.slowest();
             let tables = self.tables.iter_mut();
             for table in tables.chain([&mut self.users, &mut self.devices, &mut self.addresses]) {
-                table.sweep(now, SWEEP_PLACES);
+                let places = SWEEP_LEAST + SWEEP_FOR_A_RECORD.saturating_mul(table.take_made());
+                table.sweep(now, places);
             }
         }
     }
@@ -183,21 +208,6 @@ impl Engine {
 
 fn whole_event(code: QualityCode) -> Quality {
     Quality { code, counter: None }
-}
-
-/// Digest of what an event says: equal for a retry, other for another event under the same id.
-fn content_digest(seed: &HashSeed, event: &Event<'_>) -> u32 {
-    let text = |text: &Option<super::event::Text<'_>>| text.as_ref().map_or(0, |t| seed.bytes(t.as_bytes()));
-    let field = |field| seed.field(&field, event, None).unwrap_or(0);
-    let hashes = [
-        event.occurred_at.millis().cast_unsigned(),
-        seed.bytes(event.action.as_bytes()),
-        field(KeyField::Target),
-        field(KeyField::Device),
-        field(KeyField::ContentHash),
-        text(&event.ip),
-    ];
-    tuple(hashes.into_iter()) as u32
 }
 
 /// How long commands are recognised as repeated.

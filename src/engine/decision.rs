@@ -26,20 +26,96 @@ pub struct DecisionId {
 impl DecisionId {
     /// The id of the first decision on an event.
     pub fn first(arrival: &Arrival<'_>, event_id: &str) -> Self {
-        let mut hash = xxhash_rust::xxh3::Xxh3::new();
-        hash.update(arrival.topic.as_bytes());
-        hash.update(&[0]);
-        hash.update(&arrival.partition.to_le_bytes());
-        hash.update(&arrival.offset.to_le_bytes());
-        hash.update(event_id.as_bytes());
-        Self { partition: arrival.partition, offset: arrival.offset, digest: hash.digest(), revision: 0 }
+        let (partition, offset) = (arrival.partition.to_le_bytes(), arrival.offset.to_le_bytes());
+        let parts = [arrival.topic.as_bytes(), &[0], &partition, &offset, event_id.as_bytes()];
+        Self { partition: arrival.partition, offset: arrival.offset, digest: digest(parts), revision: 0 }
+    }
+
+    /// The id as text, without an allocation.
+    pub fn text(&self) -> IdText {
+        let mut text = IdText { bytes: [0; IdText::MOST], len: 0 };
+        text.number(self.partition.into());
+        text.push(b"-");
+        text.number(self.offset);
+        text.push(b"-");
+        text.hex(self.digest);
+        text.push(b"-");
+        text.number(self.revision.into());
+        text
+    }
+}
+
+/// XXH3 of the parts one after the other. Short ones, which are the rule, are laid together first: the streaming hash
+/// has a large state to set up.
+fn digest(parts: [&[u8]; 5]) -> u64 {
+    let mut short = [0; 256];
+    let mut len = 0;
+    for part in parts {
+        let Some(place) = short.get_mut(len..len + part.len()) else { return long_digest(parts) };
+        place.copy_from_slice(part);
+        len += part.len();
+    }
+    xxhash_rust::xxh3::xxh3_64(&short[..len])
+}
+
+fn long_digest(parts: [&[u8]; 5]) -> u64 {
+    let mut hash = xxhash_rust::xxh3::Xxh3::new();
+    parts.iter().for_each(|part| hash.update(part));
+    hash.digest()
+}
+
+/// A decision id as text.
+#[derive(Clone, Copy, Debug)]
+pub struct IdText {
+    bytes: [u8; IdText::MOST],
+    len: usize,
+}
+
+impl IdText {
+    /// The longest: 11 + 20 + 16 + 10 digits with signs, and three hyphens.
+    const MOST: usize = 60;
+
+    /// ASCII: digits, lower-case hexadecimal digits and hyphens.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    /// The same as text.
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(self.as_bytes()).expect("digits and hyphens are ASCII")
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        self.bytes[self.len..self.len + bytes.len()].copy_from_slice(bytes);
+        self.len += bytes.len();
+    }
+
+    fn number(&mut self, number: i64) {
+        let (mut digits, mut start, mut rest) = ([0; 20], 20, number.unsigned_abs());
+        loop {
+            start -= 1;
+            digits[start] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        if number < 0 {
+            self.push(b"-");
+        }
+        self.push(&digits[start..]);
+    }
+
+    fn hex(&mut self, number: u64) {
+        let digit = |index: usize| b"0123456789abcdef"[(number >> (60 - 4 * index)) as usize & 15];
+        self.push(&std::array::from_fn::<u8, 16, _>(digit));
     }
 }
 
 /// `partition-offset-digest-revision`.
 impl fmt::Display for DecisionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}-{}-{:016x}-{}", self.partition, self.offset, self.digest, self.revision)
+        f.write_str(self.text().as_str())
     }
 }
 
@@ -214,5 +290,31 @@ mod tests {
         assert_ne!(id, DecisionId::first(&arrival, "f"));
         assert_eq!(id.to_string().parse::<DecisionId>(), Ok(id));
         assert!("3-9-xyz-0".parse::<DecisionId>().is_err());
+    }
+
+    #[test]
+    fn ids_print_digit_for_digit() {
+        let id = |partition, offset, digest, revision| DecisionId { partition, offset, digest, revision };
+        for (id, text) in [
+            (id(0, 0, 0, 0), "0-0-0000000000000000-0"),
+            (id(3, 9, 0x00c0_ffee_00c0_ffee, 10), "3-9-00c0ffee00c0ffee-10"),
+            (
+                id(i32::MIN, i64::MIN, u64::MAX, u32::MAX),
+                "-2147483648--9223372036854775808-ffffffffffffffff-4294967295",
+            ),
+        ] {
+            assert_eq!(id.to_string(), text);
+        }
+    }
+
+    /// The digest does not depend on how it is computed.
+    #[test]
+    fn long_and_short_parts_give_one_digest() {
+        for len in [0, 1, 16, 100, 239, 240, 255, 256, 1000] {
+            let text = "x".repeat(len);
+            for parts in [[text.as_bytes(), b"", b"", b"", b""], [b"", b"ab", text.as_bytes(), b"c", b""]] {
+                assert_eq!(digest(parts), long_digest(parts), "{len}");
+            }
+        }
     }
 }

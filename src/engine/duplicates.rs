@@ -6,6 +6,7 @@
 //! early, and until a horizon later duplicates may go unnoticed: it is counted, and told by
 //! [`Duplicates::is_shortened`].
 
+use super::prefetch::prefetch;
 use super::time::{Span, Timestamp};
 
 const SEGMENTS: usize = 64;
@@ -98,6 +99,17 @@ impl Duplicates {
             debug_assert!(fits, "an empty generation has room");
         }
         Seen::New
+    }
+
+    /// Asks the processor to load the entries a key would have.
+    #[inline]
+    pub fn prefetch(&self, key: u64) {
+        for generation in [&self.current, &self.previous] {
+            let segment = &generation.segments[segment_of(key)];
+            if let Some(entry) = segment.home(key).and_then(|home| segment.entries.get(home)) {
+                prefetch(entry);
+            }
+        }
     }
 
     /// Whether entries were dropped early, less than a horizon ago.
@@ -197,10 +209,16 @@ impl Segment {
         }
     }
 
-    /// Where a key is or would be; `None` in an empty segment. The size is a power of two.
+    /// Where the search for a key begins; `None` in an empty segment. The size is a power of two.
+    #[inline]
+    fn home(&self, key: u64) -> Option<usize> {
+        self.entries.len().checked_sub(1).map(|mask| (key >> 16) as usize & mask)
+    }
+
+    /// Where a key is or would be; `None` in an empty segment.
     fn place(&self, key: u64) -> Option<usize> {
-        let mask = self.entries.len().checked_sub(1)?;
-        let mut place = (key >> 16) as usize & mask;
+        let mut place = self.home(key)?;
+        let mask = self.entries.len() - 1;
         while key_of(&self.entries[place]) != 0 && key_of(&self.entries[place]) != key {
             place = (place + 1) & mask;
         }

@@ -12,10 +12,11 @@ use super::decision::{Quality, QualityCode, ReasonSource};
 use super::event::{Attempt, Event, Value};
 use super::expr::Slot;
 use super::facts::Facts;
-use super::key::{attribute, tuple};
+use super::key::attribute;
 use super::limit::{self, Limit};
-use super::plan::{ADDRESS, Cell, DEVICE, LimitCells, Plan, SignalCell, USER, Window};
+use super::plan::{ADDRESS, Cell, DEVICE, LimitCells, Plan, SignalCell, USER, Window, key_of};
 use super::policy::{EventField, Measure, Mode, OnEmpty, Policy};
+use super::prepare::Prepared;
 use super::table::{self, Table};
 use super::time::{Span, Timestamp};
 use super::verdict::Verdict;
@@ -41,7 +42,9 @@ pub struct Look<'e> {
     /// What was not as exact as usual.
     pub quality: Vec<Quality>,
     /// Hashes of the plan's key fields.
-    pub(crate) hashes: Vec<Option<u64>>,
+    pub(crate) hashes: &'e [Option<u64>],
+    /// Which of the plan's filters let the event pass.
+    pub(crate) passes: Vec<bool>,
     /// Where the actor's profiles are.
     pub(crate) profiles: Profiles,
 }
@@ -99,22 +102,30 @@ pub(crate) struct Profiles {
     pub(crate) address: Option<table::Slot>,
 }
 
+impl Look<'_> {
+    /// Whether a filter of the plan, if there is one, lets the event pass.
+    fn passes(&self, filter: Option<usize>) -> bool {
+        filter.is_none_or(|filter| self.passes[filter])
+    }
+}
+
 impl Engine {
     /// Reads everything the decision on an event is made from. `address_text` is the address as expressions see it.
     pub(super) fn look<'e>(
         &mut self,
         event: &'e Event<'_>,
         at: Timestamp,
-        address: Option<Address>,
+        prepared: &'e Prepared,
         address_text: Option<&'e str>,
     ) -> Look<'e> {
-        let mut look = self.open(at, address);
-        self.hash_keys(event, &mut look);
+        let mut look = self.open(at, prepared);
         self.open_profiles(event, &mut look);
         let facts = self.facts(event, &look);
         look.trusted = facts.trusted == Some(true);
         fill_fields(&self.plan, event, address_text, &mut look.slots);
         facts.fill(&self.plan.facts, &mut look.slots);
+        let filters = self.plan.filters.iter();
+        look.passes.extend(filters.map(|filter| filter.eval(&look.slots) == Some(true)));
         look.shared_address = self.note_shared_address(&facts, &look);
         look.binding = self.binding(event, &look);
         for dimension in 0..self.plan.dimensions.len() {
@@ -124,19 +135,20 @@ impl Engine {
     }
 
     /// Takes the room of the last look for a new one.
-    fn open<'e>(&mut self, at: Timestamp, address: Option<Address>) -> Look<'e> {
+    fn open<'e>(&mut self, at: Timestamp, prepared: &'e Prepared) -> Look<'e> {
         let mut slots = recycle(std::mem::take(&mut self.scratch.slots));
         slots.resize(self.policy.catalogue.len(), Slot::Unknown);
         Look {
             at,
-            address,
+            address: prepared.address,
             slots,
             binding: None,
             trusted: false,
             shared_address: false,
             limits: std::mem::take(&mut self.scratch.limits),
             quality: Vec::new(),
-            hashes: std::mem::take(&mut self.scratch.hashes),
+            hashes: &prepared.hashes,
+            passes: std::mem::take(&mut self.scratch.passes),
             profiles: Profiles::default(),
         }
     }
@@ -144,37 +156,10 @@ impl Engine {
     /// Gives the room of a look back.
     pub(super) fn close(&mut self, mut look: Look<'_>) {
         look.limits.clear();
-        look.hashes.clear();
+        look.passes.clear();
         self.scratch.limits = look.limits;
-        self.scratch.hashes = look.hashes;
+        self.scratch.passes = look.passes;
         self.scratch.slots = recycle(look.slots);
-    }
-
-    /// Asks the processor for the state an event will need. Changes nothing; worth it some events ahead.
-    pub fn prefetch(&self, event: &Event<'_>) {
-        let settings = &self.policy.settings;
-        let address = Address::of(event, settings.trusted_hops, settings.ipv6_prefix);
-        let fields = self.plan.key_fields.iter();
-        let hashes: Vec<_> = fields.map(|field| self.seed.field(field, event, address)).collect();
-        self.prefetch_keys(&hashes);
-    }
-
-    fn hash_keys(&self, event: &Event<'_>, look: &mut Look<'_>) {
-        let fields = self.plan.key_fields.iter();
-        look.hashes.extend(fields.map(|field| self.seed.field(field, event, look.address)));
-    }
-
-    fn prefetch_keys(&self, hashes: &[Option<u64>]) {
-        for (table, field) in [(&self.users, USER), (&self.devices, DEVICE), (&self.addresses, ADDRESS)] {
-            if let Some(key) = hashes[field] {
-                table.prefetch(key);
-            }
-        }
-        for (plan, table) in self.plan.dimensions.iter().zip(&self.tables) {
-            if let Some(key) = key_of(&plan.fields, hashes) {
-                table.prefetch(key);
-            }
-        }
     }
 
     fn open_profiles(&mut self, event: &Event<'_>, look: &mut Look<'_>) {
@@ -193,16 +178,13 @@ impl Engine {
     fn look_at(&mut self, dimension: usize, look: &mut Look<'_>) {
         let Self { plan, policy, tables, stats, .. } = self;
         let (plan, table) = (&plan.dimensions[dimension], &mut tables[dimension]);
-        let Some(key) = key_of(&plan.fields, &look.hashes) else {
+        let Some(key) = key_of(&plan.fields, look.hashes) else {
             skip_empty(policy, &plan.limits, look, &mut stats.skipped_empty);
             return;
         };
-        let wanted = |filter: &Option<super::expr::Condition>, slots: &[Slot<'_>]| {
-            filter.as_ref().is_none_or(|filter| filter.eval(slots) == Some(true))
-        };
         let mut slot = None;
         for cell in &plan.signals {
-            if wanted(&policy.signals[cell.signal].filter, &look.slots) {
+            if look.passes(cell.filter) {
                 let slot = *slot.get_or_insert_with(|| enter(table, key, look));
                 look.slots[cell.slot] = observe(cell, policy, table, slot, look);
             }
@@ -213,7 +195,7 @@ impl Engine {
         }
         for (number, cells) in plan.limits.iter().enumerate() {
             let rule = &policy.limits[cells.limit];
-            if rule.mode != Mode::Off && wanted(&rule.filter, &look.slots) {
+            if rule.mode != Mode::Off && look.passes(cells.filter) {
                 let slot = *slot.get_or_insert_with(|| enter(table, key, look));
                 let place = Place { dimension, limit: number, slot };
                 let limit = check(cells, policy, table.cells(slot), place, look);
@@ -328,7 +310,7 @@ fn longer(a: Option<Refusal>, b: Option<Refusal>) -> Option<Refusal> {
 fn skip_empty(policy: &Policy, limits: &[LimitCells], look: &mut Look<'_>, skipped: &mut [u64]) {
     for cells in limits {
         let rule = &policy.limits[cells.limit];
-        if rule.mode == Mode::Off || rule.filter.as_ref().is_some_and(|f| f.eval(&look.slots) != Some(true)) {
+        if rule.mode == Mode::Off || !look.passes(cells.filter) {
             continue;
         }
         match rule.on_empty {
@@ -341,14 +323,6 @@ fn skip_empty(policy: &Policy, limits: &[LimitCells], look: &mut Look<'_>, skipp
             }),
         }
     }
-}
-
-/// The key of a dimension, unless a field of it is missing.
-fn key_of(fields: &[usize], hashes: &[Option<u64>]) -> Option<u64> {
-    if fields.iter().any(|field| hashes[*field].is_none()) {
-        return None;
-    }
-    Some(tuple(fields.iter().filter_map(|field| hashes[*field])))
 }
 
 fn fill_fields<'e>(plan: &Plan, event: &'e Event<'_>, address: Option<&'e str>, slots: &mut [Slot<'e>]) {

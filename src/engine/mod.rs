@@ -40,11 +40,13 @@ mod episode;
 mod facts;
 mod operate;
 mod plan;
+mod prepare;
 mod record;
 mod stats;
 
 pub use self::apply::Engine;
 pub use self::input::{DeadLetterReason, Input, Outcome, Outputs};
+pub use self::prepare::Prepared;
 pub use self::stats::{Stats, TableAccount};
 
 use self::address::Address;

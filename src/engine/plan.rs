@@ -5,6 +5,8 @@
 use std::sync::Arc;
 
 use super::decision::ReasonSource;
+use super::expr::Condition;
+use super::key::tuple;
 use super::limit::Limit;
 use super::policy::{EventField, Fact, KeyField, LimitRule, Measure, Origin, Policy, Signal};
 use super::table::TableSpec;
@@ -21,6 +23,19 @@ pub(crate) const DEVICE: usize = 1;
 pub(crate) const ADDRESS: usize = 2;
 /// The target.
 pub(crate) const TARGET: usize = 3;
+/// The action.
+pub(crate) const ACTION: usize = 4;
+/// The content hash.
+pub(crate) const CONTENT: usize = 5;
+/// The fields that are always hashed, by those positions.
+const ALWAYS: [KeyField; 6] = [
+    KeyField::User,
+    KeyField::Device,
+    KeyField::Ip(None),
+    KeyField::Target,
+    KeyField::Action,
+    KeyField::ContentHash,
+];
 
 /// Words of an episode cell: last refusal (2), begin of the episode (2), whether it is a repeat (1).
 pub(crate) const EPISODE_WORDS: usize = 5;
@@ -30,6 +45,8 @@ pub(crate) const EPISODE_WORDS: usize = 5;
 pub(crate) struct Plan {
     pub(crate) key_fields: Vec<KeyField>,
     pub(crate) dimensions: Vec<DimensionPlan>,
+    /// Each filter of signals and limits once: most of them share a few.
+    pub(crate) filters: Vec<Condition>,
     /// Slots filled from the event.
     pub(crate) fields: Vec<(usize, EventField)>,
     /// Slots filled from open attributes of the event.
@@ -63,6 +80,8 @@ pub(crate) struct SignalCell {
     pub(crate) signal: usize,
     /// Its slot.
     pub(crate) slot: usize,
+    /// Index into [`Plan::filters`].
+    pub(crate) filter: Option<usize>,
     pub(crate) cell: Cell,
     pub(crate) window: Window,
 }
@@ -81,6 +100,8 @@ pub(crate) enum Window {
 pub(crate) struct LimitCells {
     /// Index into the policy's limits.
     pub(crate) limit: usize,
+    /// Index into [`Plan::filters`].
+    pub(crate) filter: Option<usize>,
     pub(crate) spans: Vec<(Limit, Cell)>,
     pub(crate) episode: Option<Cell>,
 }
@@ -116,11 +137,12 @@ impl Cell {
 impl Plan {
     /// Lays a policy out.
     pub(crate) fn new(policy: &Policy) -> Self {
-        let mut key_fields = vec![KeyField::User, KeyField::Device, KeyField::Ip(None), KeyField::Target];
+        let mut shared = Shared { key_fields: ALWAYS.to_vec(), filters: Vec::new() };
         let dimensions: Vec<_> =
-            (0..policy.dimensions.len()).map(|d| DimensionPlan::new(policy, d, &mut key_fields)).collect();
+            (0..policy.dimensions.len()).map(|d| DimensionPlan::new(policy, d, &mut shared)).collect();
         let mut plan = Self {
-            key_fields,
+            key_fields: shared.key_fields,
+            filters: shared.filters,
             longest_window: dimensions.iter().map(|d| d.spec.idle).max().unwrap_or_default(),
             dimensions,
             fields: Vec::new(),
@@ -151,16 +173,16 @@ impl Plan {
 }
 
 impl DimensionPlan {
-    fn new(policy: &Policy, index: usize, key_fields: &mut Vec<KeyField>) -> Self {
+    fn new(policy: &Policy, index: usize, shared: &mut Shared) -> Self {
         let dimension = &policy.dimensions[index];
         let mut layout = Layout::default();
         let signals = (policy.signals.iter().enumerate())
             .filter(|(_, signal)| signal.dimension == index)
-            .map(|(number, signal)| layout.signal(policy, number, signal, key_fields))
+            .map(|(number, signal)| layout.signal(policy, number, signal, shared))
             .collect();
         let limits = (policy.limits.iter().enumerate())
             .filter(|(_, limit)| limit.dimension == index)
-            .map(|(number, limit)| layout.limit(number, limit))
+            .map(|(number, limit)| layout.limit(number, limit, shared))
             .collect();
         let spec = TableSpec {
             words: layout.words,
@@ -169,7 +191,7 @@ impl DimensionPlan {
             spills: layout.spills,
             spill_bytes: dimension.budget / 4,
         };
-        let fields = dimension.fields.iter().map(|field| position(key_fields, field)).collect();
+        let fields = dimension.fields.iter().map(|field| shared.field(field)).collect();
         Self { fields, signals, limits, spec }
     }
 }
@@ -190,13 +212,7 @@ impl Layout {
         Cell { identity, offset, words, warm_at: Timestamp::from_millis(i64::MIN) }
     }
 
-    fn signal(
-        &mut self,
-        policy: &Policy,
-        number: usize,
-        signal: &Signal,
-        key_fields: &mut Vec<KeyField>,
-    ) -> SignalCell {
+    fn signal(&mut self, policy: &Policy, number: usize, signal: &Signal, shared: &mut Shared) -> SignalCell {
         let grace = policy.settings.grace;
         let (window, words, idle) = match &signal.measure {
             Measure::Count { slots } => {
@@ -210,7 +226,7 @@ impl Layout {
             Measure::Distinct { of, slots } => {
                 let spec = DistinctSpec::new(signal.window, *slots).holding(grace);
                 let words = (spec.words(), spec.idle());
-                (Window::Distinct(spec, position(key_fields, of)), words.0, words.1)
+                (Window::Distinct(spec, shared.field(of)), words.0, words.1)
             }
         };
         let cell = self.cell(signal.identity, words, idle);
@@ -221,12 +237,13 @@ impl Layout {
         SignalCell {
             signal: number,
             slot: slot.expect("each signal has its name in the catalogue"),
+            filter: signal.filter.as_ref().map(|filter| shared.filter(filter)),
             cell,
             window,
         }
     }
 
-    fn limit(&mut self, number: usize, limit: &LimitRule) -> LimitCells {
+    fn limit(&mut self, number: usize, limit: &LimitRule, shared: &mut Shared) -> LimitCells {
         let spans = limit
             .spans
             .iter()
@@ -237,15 +254,39 @@ impl Layout {
             .collect();
         let identity = limit.spans.first().map_or(0, |span| span.identity) ^ 0x0065_7069_736f_6465;
         let episode = limit.on_repeat.map(|repeat| self.cell(identity, EPISODE_WORDS, repeat.within));
-        LimitCells { limit: number, spans, episode }
+        let filter = limit.filter.as_ref().map(|filter| shared.filter(filter));
+        LimitCells { limit: number, filter, spans, episode }
     }
 }
 
-fn position(key_fields: &mut Vec<KeyField>, field: &KeyField) -> usize {
-    key_fields.iter().position(|known| known == field).unwrap_or_else(|| {
-        key_fields.push(field.clone());
-        key_fields.len() - 1
-    })
+/// What dimensions share: each field is hashed once, each filter evaluated once.
+struct Shared {
+    key_fields: Vec<KeyField>,
+    filters: Vec<Condition>,
+}
+
+impl Shared {
+    fn field(&mut self, field: &KeyField) -> usize {
+        self.key_fields.iter().position(|known| known == field).unwrap_or_else(|| {
+            self.key_fields.push(field.clone());
+            self.key_fields.len() - 1
+        })
+    }
+
+    fn filter(&mut self, filter: &Condition) -> usize {
+        self.filters.iter().position(|known| known.text == filter.text).unwrap_or_else(|| {
+            self.filters.push(filter.clone());
+            self.filters.len() - 1
+        })
+    }
+}
+
+/// The key of a dimension, unless a field of it is missing.
+pub(crate) fn key_of(fields: &[usize], hashes: &[Option<u64>]) -> Option<u64> {
+    if fields.iter().any(|field| hashes[*field].is_none()) {
+        return None;
+    }
+    Some(tuple(fields.iter().filter_map(|field| hashes[*field])))
 }
 
 fn prior_source() -> ReasonSource {

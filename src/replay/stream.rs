@@ -6,7 +6,7 @@ use super::lines::Lines;
 use crate::engine::decision::Decision;
 use crate::engine::event::Arrival;
 use crate::engine::time::Timestamp;
-use crate::engine::{DeadLetterReason, Engine, Input, Outcome, Outputs, SEMANTICS};
+use crate::engine::{DeadLetterReason, Engine, Outcome, Outputs, Prepared, SEMANTICS};
 use crate::pipeline::Tally;
 use crate::wire::decision::encode;
 use crate::wire::error::DecodeError;
@@ -64,6 +64,7 @@ pub fn replay(
         options,
         to,
         bytes: Vec::new(),
+        prepared: vec![Prepared::default(); TOGETHER],
         outputs: Outputs::default(),
         line: 0,
         summary: Summary::default(),
@@ -82,6 +83,8 @@ struct Desk<'a, W> {
     options: &'a Options,
     to: W,
     bytes: Vec<u8>,
+    /// What was worked out of the lines that are decoded together.
+    prepared: Vec<Prepared>,
     outputs: Outputs,
     line: i64,
     summary: Summary,
@@ -95,11 +98,9 @@ impl<W: Write> Desk<'_, W> {
             together.extend(
                 lines.by_ref().take(TOGETHER).map(|line| decode(Some(line), &[], &self.options.limits)),
             );
-            for event in together.iter().flatten() {
-                self.engine.prefetch(&event.event);
-            }
-            for decoded in together.drain(..) {
-                self.line(decoded);
+            self.prepare(&together);
+            for (index, decoded) in together.drain(..).enumerate() {
+                self.line(decoded, index);
             }
             if self.bytes.len() >= WRITE_AT {
                 self.flush()?;
@@ -108,9 +109,20 @@ impl<W: Write> Desk<'_, W> {
         Ok(())
     }
 
-    fn line(&mut self, decoded: Result<Decoded<'_>, DecodeError>) {
+    /// Works out what can be known of the events before their turn, and has their state fetched meanwhile.
+    fn prepare(&mut self, together: &[Result<Decoded<'_>, DecodeError>]) {
+        for (decoded, prepared) in together.iter().zip(&mut self.prepared) {
+            if let Ok(decoded) = decoded {
+                self.engine.prepare(&decoded.event, prepared);
+                self.engine.prefetch(prepared);
+            }
+        }
+    }
+
+    /// Decides one line, the `index`-th of those that were prepared together.
+    fn line(&mut self, decoded: Result<Decoded<'_>, DecodeError>, index: usize) {
         let outcome = match decoded {
-            Ok(decoded) => self.event(&decoded),
+            Ok(decoded) => self.event(&decoded, index),
             Err(error) => Err(error),
         };
         self.line += 1;
@@ -124,12 +136,12 @@ impl<W: Write> Desk<'_, W> {
         self.summary.tally.count(outcome);
     }
 
-    fn event(&mut self, decoded: &Decoded<'_>) -> Result<Outcome, DecodeError> {
+    fn event(&mut self, decoded: &Decoded<'_>, index: usize) -> Result<Outcome, DecodeError> {
         let event = &decoded.event;
         let append_time = decoded.append_time.unwrap_or(event.occurred_at).min(self.options.as_of);
         let arrival = Arrival { topic: &self.options.name, partition: 0, offset: self.line, append_time };
         self.outputs.clear();
-        let outcome = self.engine.apply(Input::Event(event, arrival), &mut self.outputs);
+        let outcome = self.engine.apply_prepared(event, arrival, &self.prepared[index], &mut self.outputs);
         self.summary.ban_changes += self.outputs.bans.len() as u64;
         self.summary.case_records += self.outputs.cases.len() as u64;
         if let Some(judgement) = &self.outputs.judgement {

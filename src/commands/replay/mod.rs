@@ -31,7 +31,7 @@ pub fn run(args: &ReplayArgs) -> u8 {
 }
 
 fn replay(args: &ReplayArgs) -> Result<u8, Failure> {
-    let config = setup::config(&ConfigArgs::default())?;
+    let config = setup::config(&ConfigArgs::from_environment())?;
     let policy = policy::of_args(&args.policy)?.load_or_fail()?.policy;
     let input = files::open(&args.input)?;
     let output = files::create(&args.output, &args.input)?;

@@ -19,6 +19,7 @@ pub mod sense;
 pub mod tree;
 
 use std::fmt;
+use std::sync::Arc;
 
 /// The value of one name of the catalogue, for one event.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -52,17 +53,18 @@ pub enum Type {
 type BoolClosure = dyn for<'s, 'e> Fn(&'s [Slot<'e>]) -> Option<bool> + Send + Sync;
 type NumberClosure = dyn for<'s, 'e> Fn(&'s [Slot<'e>]) -> Option<f64> + Send + Sync;
 
-/// A compiled condition.
+/// A compiled condition. A clone shares the code.
+#[derive(Clone)]
 pub struct Condition {
     /// The CEL text it came from.
     pub text: String,
-    eval: Box<BoolClosure>,
+    eval: Arc<BoolClosure>,
 }
 
 impl Condition {
     /// Wraps a compiled closure.
     pub fn new(text: String, eval: Box<BoolClosure>) -> Self {
-        Self { text, eval }
+        Self { text, eval: Arc::from(eval) }
     }
 
     /// `None` when the outcome is unknown.

@@ -86,6 +86,8 @@ pub struct Table {
     spill: Spill,
     expired: u64,
     evicted: u64,
+    /// Records made since [`Table::take_made`] was asked last.
+    made: usize,
     /// The next place to sweep: segment and index.
     cursor: (usize, usize),
 }
@@ -99,7 +101,8 @@ impl Table {
         let spill = Spill::new(spec.spill_bytes);
         let segments = vec![Segment::default(); SEGMENTS];
         let unused = SEGMENTS as u64;
-        Self { spec, stride, segments, unused, bytes: 0, spill, expired: 0, evicted: 0, cursor: (0, 0) }
+        let (expired, evicted, made, cursor) = (0, 0, 0, (0, 0));
+        Self { spec, stride, segments, unused, bytes: 0, spill, expired, evicted, made, cursor }
     }
 
     /// An empty table that takes over the blocks of another one, whose records are about to be moved here.
@@ -138,7 +141,7 @@ impl Table {
             Some(Probe::Free(index))
                 if self.segments[segment].len < most_records(self.segments[segment].capacity) =>
             {
-                self.segments[segment].place(index, self.stride, key, now);
+                self.place(segment, index, key, now);
                 Entry { slot: slot(segment, index), fresh: true, evicted: false }
             }
             _ => self.make_room(segment, key, now),
@@ -203,6 +206,11 @@ impl Table {
             }
         }
         removed
+    }
+
+    /// How many records were made since this was asked last: what a sweep should keep pace with.
+    pub fn take_made(&mut self) -> usize {
+        std::mem::take(&mut self.made)
     }
 
     /// Living records that made room for others.
@@ -278,8 +286,13 @@ impl Table {
             Some(Probe::Found(index) | Probe::Free(index)) => index,
             None => unreachable!("a segment has room for its first records in any budget"),
         };
-        self.segments[segment].place(index, self.stride, key, now);
+        self.place(segment, index, key, now);
         Entry { slot: slot(segment, index), fresh: true, evicted }
+    }
+
+    fn place(&mut self, segment: usize, index: usize, key: u64, now: Timestamp) {
+        self.segments[segment].place(index, self.stride, key, now);
+        self.made = self.made.saturating_add(1);
     }
 
     /// Gives a segment more room; false when the budget forbids it.

@@ -1,0 +1,76 @@
+//! Prepare: what can be worked out of an event before its turn: its address, the hashes of its keys, its identity.
+//!
+//! It reads the event and the layout of the policy, no state, so that a caller who has the next few events can prepare
+//! them together while their state is fetched from memory. What was prepared under an earlier policy is recognised and
+//! prepared again.
+
+use super::Engine;
+use super::address::Address;
+use super::event::{Event, Text};
+use super::key::tuple;
+use super::plan::{ACTION, ADDRESS, CONTENT, DEVICE, TARGET, USER, key_of};
+
+/// What was worked out of one event by the engine that is to apply it. Room that is used again for the next event.
+#[derive(Clone, Debug, Default)]
+pub struct Prepared {
+    /// The policy it was made under, by number.
+    activation: u64,
+    /// The acting address.
+    pub(crate) address: Option<Address>,
+    /// Hashes of the plan's key fields.
+    pub(crate) hashes: Vec<Option<u64>>,
+    /// Hash of actor and event id.
+    pub(crate) identity: u64,
+    /// Digest of what the event says: equal for a retry, other for another event under the same id.
+    pub(crate) content: u32,
+}
+
+impl Engine {
+    /// Works out what can be known of an event before its turn.
+    pub fn prepare(&self, event: &Event<'_>, into: &mut Prepared) {
+        let settings = &self.policy.settings;
+        into.activation = self.activation;
+        into.address = Address::of(event, settings.trusted_hops, settings.ipv6_prefix);
+        into.hashes.clear();
+        let fields = self.plan.key_fields.iter();
+        into.hashes.extend(fields.map(|field| self.seed.field(field, event, into.address)));
+        let actor = into.hashes[USER].or(into.hashes[ADDRESS]).unwrap_or(0);
+        into.identity = tuple([actor, self.seed.bytes(event.id.as_bytes())].into_iter());
+        into.content = self.content_digest(event, &into.hashes);
+    }
+
+    /// Asks the processor for the state that a prepared event will need. Changes nothing; worth it some events ahead.
+    pub fn prefetch(&self, prepared: &Prepared) {
+        let hashes = &prepared.hashes;
+        self.duplicates.prefetch(prepared.identity);
+        for (table, field) in [(&self.users, USER), (&self.devices, DEVICE), (&self.addresses, ADDRESS)] {
+            if let Some(key) = hashes.get(field).copied().flatten() {
+                table.prefetch(key);
+            }
+        }
+        for (plan, table) in self.plan.dimensions.iter().zip(&self.tables) {
+            if let Some(key) = key_of(&plan.fields, hashes) {
+                table.prefetch(key);
+            }
+        }
+    }
+
+    /// Whether it was made under the policy that holds.
+    pub(super) fn is_ready(&self, prepared: &Prepared) -> bool {
+        prepared.activation == self.activation && prepared.hashes.len() == self.plan.key_fields.len()
+    }
+
+    fn content_digest(&self, event: &Event<'_>, hashes: &[Option<u64>]) -> u32 {
+        let text = |text: &Option<Text<'_>>| text.as_ref().map_or(0, |text| self.seed.bytes(text.as_bytes()));
+        let field = |field: usize| hashes[field].unwrap_or(0);
+        let said = [
+            event.occurred_at.millis().cast_unsigned(),
+            field(ACTION),
+            field(TARGET),
+            field(DEVICE),
+            field(CONTENT),
+            text(&event.ip),
+        ];
+        tuple(said.into_iter()) as u32
+    }
+}
