@@ -25,6 +25,8 @@ use std::time::{Duration, Instant};
 use instance::{Instance, Metrics, PATIENCE};
 use jsonschema::Validator;
 use raw_produce::RawRecord;
+use rdkafka::admin::{AdminClient, AdminOptions, AlterConfig, ResourceSpecifier};
+use rdkafka::client::DefaultClientContext;
 use readback::Readback;
 use serde_json::Value;
 use traffic::{Poison, Sender};
@@ -484,4 +486,107 @@ fn topics_that_are_missing_end_the_start_with_words() {
     let log = weir.log();
     assert!(log.contains("risk.journal.v1: topic should be there, is missing"), "{log}");
     assert!(log.contains("weir topics create"), "{log}");
+}
+
+/// A backlog of ten minutes, one partition of which comes slower than the others. How far leaders run ahead is bounded
+/// by the span and by what was fetched before they were paused, which is much of so small a backlog.
+#[test]
+fn in_catch_up_leaders_are_paused_and_all_come_to_their_ends() {
+    const EACH: i64 = 10_000;
+    const LONG: i64 = 600_000;
+    let brokers = broker::shared();
+    let mut weir = Instance::new(brokers, &broker::unique("catchup"));
+    weir.command(&["topics", "create"]);
+    alter_topic(&weir, Topic::Interactions, "message.timestamp.type", "CreateTime");
+    let sender = Sender::new(brokers, weir.names.get(Topic::Interactions), 5);
+    let begin = i64::try_from(traffic::now_ms()).expect("a time") - LONG - 60_000;
+    for number in 0..EACH {
+        for partition in 0..PARTITIONS as i32 {
+            let at = begin + number * LONG / EACH;
+            let (id, user) = (format!("{partition}-{number}"), format!("u{partition}-{}", number % 100));
+            // Larger records take longer to come: without anybody waiting, this partition would be far behind.
+            let agent = "x".repeat(if partition == 0 { 2_000 } else { 20 });
+            let event = traffic::event_at(&id, &user, at).replace("t7\",", &format!("t7\",\"user_agent\":\"{agent}\","));
+            sender.send_at(partition, &user, &event, at);
+        }
+    }
+    sender.finish();
+    let start = Instant::now();
+    weir.start_with(&[("RUST_LOG", "info,weir::pipeline=debug")]);
+    let total = EACH as f64 * PARTITIONS as f64;
+    weir.wait("ready", |weir| weir.log().contains("scoring"));
+    weir.wait("all decided", |weir| weir.metrics().value("weir_events_total{outcome=\"decided\"}") == total);
+    let log = weir.log();
+    let count = |word: &str| log.lines().filter(|line| line.contains(word)).count();
+    let (paused, resumed) = (count("paused: ahead"), count("resumed"));
+    let worst = largest_step_back(&Readback::new(&weir.kafka, &weir.names));
+    println!(
+        "{total} old events in {:.1?}, start included: paused {paused} times, resumed {resumed} times; at most {worst} \
+         ms behind what an earlier batch had",
+        start.elapsed()
+    );
+    assert!(paused > 0 && resumed > 0, "leaders were paused, and all came to their ends");
+    let (status, _) = weir.terminate();
+    assert!(status.success(), "{status}");
+}
+
+/// How far, in ms of append time, an event was behind one of an earlier batch, at most. Batches are told apart by the
+/// time at which they were decided.
+fn largest_step_back(reader: &Readback) -> i64 {
+    let mut batches = BTreeMap::<i64, (i64, i64)>::new();
+    reader.read_all(Topic::Decisions, |record| {
+        let value: Value = serde_json::from_slice(record.value.expect("a value")).expect("JSON");
+        let time = |name: &str| value[name].as_i64().expect("a time");
+        let (decided, append) = (time("decided_at"), time("append_time"));
+        let (first, last) = batches.entry(decided).or_insert((append, append));
+        (*first, *last) = ((*first).min(append), (*last).max(append));
+    });
+    let mut newest = i64::MIN;
+    let mut worst = 0;
+    for (first, last) in batches.into_values() {
+        worst = worst.max(newest.saturating_sub(first));
+        newest = newest.max(last);
+    }
+    worst
+}
+
+fn alter_topic(weir: &Instance, topic: Topic, setting: &str, value: &str) {
+    let admin: AdminClient<DefaultClientContext> = rdkafka::ClientConfig::new()
+        .set("bootstrap.servers", &weir.kafka.brokers)
+        .create()
+        .expect("an admin client");
+    let change = AlterConfig::new(ResourceSpecifier::Topic(weir.names.get(topic))).set(setting, value);
+    let options = AdminOptions::new().request_timeout(Some(PATIENCE));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let results = runtime.block_on(admin.alter_configs([&change], &options)).expect("an answer");
+    assert!(results.iter().all(Result::is_ok), "{results:?}");
+}
+
+/// A broker that goes away is told and waited for; with it back, the work goes on. An end without a broker is an end.
+#[test]
+fn an_outage_is_waited_out() {
+    let mut broker = broker::Broker::start(&[]);
+    let mut weir = Instance::new(broker.bootstrap(), "");
+    weir.command(&["topics", "create"]);
+    weir.start();
+    weir.wait_until_ready();
+    let topic = weir.names.get(Topic::Interactions).to_owned();
+    send_single(&mut weir, &Sender::new(broker.bootstrap(), &topic, 0), "single-before", "u");
+
+    broker.kill();
+    let start = Instant::now();
+    weir.wait("told that the broker is gone", |weir| {
+        let answer = weir.get("/readyz");
+        answer.status == 503 && answer.body.contains("no answer from Kafka")
+    });
+    println!("an outage is told after {:.1?}: {}", start.elapsed(), weir.get("/readyz").json()["missing"]);
+    assert_eq!(weir.get("/healthz").status, 200, "a restart of this process would not help");
+    broker.launch();
+    println!("ready again {:.1?} after the broker", weir.wait_until_ready());
+    send_single(&mut weir, &Sender::new(broker.bootstrap(), &topic, 0), "single-after", "u");
+
+    broker.kill();
+    let (status, took) = weir.terminate();
+    println!("SIGTERM without a broker: {status}, {took:.1?}");
+    assert!(status.success() && took < Duration::from_secs(30), "{status} {took:?}\n{}", weir.log_end());
 }

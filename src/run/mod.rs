@@ -203,9 +203,7 @@ fn signals(stop: Arc<AtomicBool>, readiness: Arc<Readiness>, again: reload::Agai
 
 fn failure(error: ShardError) -> Failure {
     match error {
-        ShardError::Stream(error) if error.is_transient() => {
-            Failure { code: exit::KAFKA, text: format!("error: {error}") }
-        }
+        ShardError::Stream(error) => error.into(),
         error => Failure::new(error.to_string()),
     }
 }

@@ -89,8 +89,15 @@ impl Instance {
 
     /// Starts `weir run`; its log goes to a file.
     pub fn start(&mut self) {
+        self.start_with(&[]);
+    }
+
+    /// Likewise, with further variables of the environment.
+    pub fn start_with(&mut self, variables: &[(&str, &str)]) {
         let log = fs::OpenOptions::new().create(true).append(true).open(self.log_path()).expect("a log");
-        let child = self.weir(&["run"]).stdout(Stdio::null()).stderr(log).spawn().expect("it starts");
+        let mut run = self.weir(&["run"]);
+        run.envs(variables.iter().copied()).stdout(Stdio::null()).stderr(log);
+        let child = run.spawn().expect("it starts");
         self.child = Some(child);
     }
 

@@ -55,11 +55,15 @@ pub fn event(number: u64, to: &mut String) {
     .expect("text takes all");
 }
 
-/// An ordinary event of one user.
+/// An ordinary event of one user, now.
 pub fn event_of(id: &str, user: &str) -> String {
-    let now = now_ms();
+    event_at(id, user, i64::try_from(now_ms()).expect("a time"))
+}
+
+/// An ordinary event of one user at a time, in milliseconds since 1970.
+pub fn event_at(id: &str, user: &str, at: i64) -> String {
     format!(
-        "{{\"event_id\":\"{id}\",\"occurred_at\":{now},\"action\":\"view\",\"user_id\":\"{user}\",\
+        "{{\"event_id\":\"{id}\",\"occurred_at\":{at},\"action\":\"view\",\"user_id\":\"{user}\",\
          \"target_id\":\"t7\",\"ip\":\"198.18.255.7\"}}"
     )
 }
@@ -100,7 +104,7 @@ pub fn all_poison() -> Vec<Poison> {
         ),
         poison("no UTF-8 at all", "invalid_utf8", vec![0xfe; 64]),
         poison("two objects", "malformed_json", format!("{usual}{usual}")),
-        poison("10,000 levels", "malformed_json", "[".repeat(10_000)),
+        poison("10,000 levels", "malformed_json", format!("{{\"later\":{}", "[".repeat(10_000))),
         poison("900 KB of nothing", "malformed_json", vec![b'x'; 900_000]),
         poison("900 KB of nesting", "malformed_json", "{\"a\":".repeat(180_000)),
         poison("as large as a dead letter can be", "malformed_json", vec![b'z'; 999_000]),
@@ -166,8 +170,18 @@ impl Sender {
         Sender { producer, topic: topic.to_owned() }
     }
 
+    /// Sends a record of now.
     pub fn send(&self, partition: i32, key: &str, value: &str) {
-        let mut record = BaseRecord::to(&self.topic).partition(partition).key(key).payload(value);
+        self.hand_over(BaseRecord::to(&self.topic).partition(partition).key(key).payload(value));
+    }
+
+    /// Sends a record with its own create time, in milliseconds since 1970.
+    pub fn send_at(&self, partition: i32, key: &str, value: &str, at: i64) {
+        let record = BaseRecord::to(&self.topic).partition(partition).key(key).payload(value);
+        self.hand_over(record.timestamp(at));
+    }
+
+    fn hand_over(&self, mut record: BaseRecord<'_, str, str>) {
         loop {
             match self.producer.send(record) {
                 Ok(()) => break,
