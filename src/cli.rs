@@ -92,6 +92,9 @@ pub enum Command {
 const RUN_HELP: &str = "\
 Stop it with SIGTERM or Ctrl-C: the batch under way is committed first. SIGHUP reads the policy again.
 
+At the start Kafka must answer within 20 seconds (else it ends with 69) and the topics must be there (else with 1).
+Once it runs, an outage is waited out, and /readyz says what is missing.
+
 Examples:
   weir run
   weir run --config /etc/weir/weir.toml --brokers kafka-1:9092,kafka-2:9092

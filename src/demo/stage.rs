@@ -11,6 +11,7 @@ use crate::engine::Engine;
 use crate::engine::key::HashSeed;
 use crate::engine::policy::Policy;
 use crate::engine::policy::load::load;
+use crate::engine::time::Span;
 use crate::pipeline::{Report, ShardError, ShardSettings, Surroundings, Tally, Wishes, run_live};
 use crate::stream::{
     Embedded, Feed, Input, InputEvent, InputLimits, KafkaSettings, RecordBatch, StreamError, Topic,
@@ -118,6 +119,9 @@ fn start_shard(
         shard: 0,
         interval: Duration::from_millis(50),
         records_max: 20_000,
+        // All its records are old, and none is late.
+        merge_wait: Duration::ZERO,
+        lead_span: Span::from_secs(3600),
         ticks: false,
     });
     let policy = standard_policy();
@@ -126,7 +130,8 @@ fn start_shard(
     };
     let run = move || {
         let (_policies, incoming) = channel();
-        let mut wishes = Wishes { stop, policies: incoming, wanted: Box::new(Vec::new) };
+        let mut wishes =
+            Wishes { stop, policies: incoming, wanted: Box::new(Vec::new), turned: Box::new(|| ()) };
         let around = Surroundings {
             engine: &|| Engine::new(Arc::clone(&policy), SEED),
             told: Arc::new(Mutex::new(told)),

@@ -28,6 +28,8 @@ use super::shard::ShardSettings;
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How often one batch is sent before the shard is given up.
 const ATTEMPTS: u32 = 10;
+/// Pause before a batch is sent again, times the number of attempts.
+const AGAIN: Duration = Duration::from_millis(20);
 
 /// A scored batch on its way.
 #[derive(Debug, Default)]
@@ -38,6 +40,8 @@ pub(crate) struct Job {
     pub(crate) offsets: Vec<InputOffset>,
     /// What was done.
     pub(crate) report: Report,
+    /// Runs since the batch was complete.
+    pub(crate) complete: Option<Stopwatch>,
 }
 
 /// Why a shard has to be given up.
@@ -133,7 +137,7 @@ struct Bench<F> {
 impl<F: FnMut(&mut Report)> Bench<F> {
     fn run(mut self, jobs: &Receiver<Job>, done: &SyncSender<Result<Job, GiveUp>>) {
         for mut job in jobs {
-            let watch = Stopwatch::start();
+            let watch = job.complete.unwrap_or_else(Stopwatch::start);
             let ended = self.commit(&job).map(|()| {
                 metrics::commit(CommitResult::Committed, watch.seconds());
                 (self.told)(&mut job.report);
@@ -158,8 +162,9 @@ impl<F: FnMut(&mut Report)> Bench<F> {
             tracing::warn!(%error, attempts, "a transaction did not commit");
             match error {
                 CommitError::Aborted(_) if !self.owns() => return Err(GiveUp::Lost(error)),
-                CommitError::Aborted(_) if attempts < ATTEMPTS => {
+                CommitError::Aborted(cause) if attempts < ATTEMPTS && !cause.lasting => {
                     metrics::commit(CommitResult::Aborted, 0.0);
+                    std::thread::park_timeout(AGAIN.saturating_mul(attempts));
                 }
                 CommitError::Unknown(_) if attempts < ATTEMPTS => {
                     metrics::commit(CommitResult::Unknown, 0.0);

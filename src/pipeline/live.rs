@@ -20,6 +20,8 @@ const AGAIN: Duration = Duration::from_secs(1);
 pub enum Stage {
     /// Another instance owns the shard, or the group is settling.
     Waiting,
+    /// The group cannot be reached; why, in words. It is tried on.
+    OutOfReach(String),
     /// It is this instance's; state is being made ready.
     TakingOver,
     /// Events are being scored.
@@ -81,10 +83,11 @@ pub fn run_live(
 fn wait_for_ownership(
     settings: &ShardSettings,
     member: &Mutex<Ownership>,
-    wishes: &Wishes,
+    wishes: &mut Wishes,
     around: &Surroundings<'_>,
 ) -> Result<bool, ShardError> {
     while !wishes.stop.load(Ordering::Relaxed) {
+        (wishes.turned)();
         let member = member.lock().unwrap_or_else(PoisonError::into_inner);
         if member.owns(settings.shard.cast_signed()) {
             return Ok(true);
@@ -94,7 +97,7 @@ fn wait_for_ownership(
                 return Err(error.into());
             }
             tracing::warn!(%error, "waiting for the shard");
-            (around.stage)(Stage::Waiting);
+            (around.stage)(Stage::OutOfReach(error.to_string()));
         }
     }
     Ok(false)
@@ -112,13 +115,9 @@ fn own(
     let restored = engine.restore_bans(bans);
     let scorer = Scorer::new(engine, settings.names.clone(), around.limits);
     let told = Arc::clone(&around.told);
-    let mut first = Some(restored);
-    let told = move |report: &mut Report| {
-        if let Some(restored) = first.take() {
-            report.bans.splice(0..0, restored);
-        }
-        (told.lock().unwrap_or_else(PoisonError::into_inner))(report);
-    };
+    let told = move |report: &mut Report| (told.lock().unwrap_or_else(PoisonError::into_inner))(report);
+    // Readers of this process know all bans before the first event is scored.
+    told(&mut Report { bans: restored, ..Report::default() });
     let shard = Shard::take_over(Arc::clone(settings), scorer, Arc::clone(member), told)?;
     (around.stage)(Stage::Running);
     shard.run(wishes)

@@ -3,8 +3,10 @@
 //! Threads: the shard and its committer (`pipeline`), readers of topics (`stream`), HTTP (`desk`), and one that watches the
 //! policy. SIGTERM and Ctrl-C end it after the batch under way; SIGHUP reads the policy again.
 
+mod begin;
 mod reload;
 mod telling;
+mod watch;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
@@ -24,6 +26,7 @@ use crate::{log, metrics};
 
 use self::reload::Reload;
 use self::telling::Telling;
+use self::watch::Watch;
 
 /// Runs until told to stop; returns the exit code.
 pub fn run(args: &RunArgs) -> u8 {
@@ -56,6 +59,7 @@ fn check_properties(config: &Config) -> Result<(), Failure> {
 /// A running instance.
 struct Service {
     config: Config,
+    measured: metrics::Handle,
     policy: Arc<ArcSwap<Policy>>,
     serving: Arc<Serving>,
     readiness: Arc<Readiness>,
@@ -64,6 +68,8 @@ struct Service {
 
 impl Service {
     fn new(config: Config, policy: Arc<Policy>) -> Self {
+        // Before anything is measured: what is measured earlier is lost.
+        let measured = metrics::install();
         let serving = Serving::new(config.http.subjects_memory, ReaderTime::Wall);
         serving.set_ipv6_prefix(policy.settings.ipv6_prefix);
         metrics::policy_loaded(&policy.hash);
@@ -71,6 +77,7 @@ impl Service {
         readiness.pass(Check::Policy);
         Self {
             config,
+            measured,
             policy: Arc::new(ArcSwap::new(policy)),
             serving: Arc::new(serving),
             readiness: Arc::new(readiness),
@@ -82,6 +89,10 @@ impl Service {
         let desk = self.listen()?;
         if let Some(desk) = &desk {
             tracing::info!(address = %desk.address(), "serving /metrics, /healthz, /readyz and /v1/subjects");
+        }
+        begin::check_topics(&self.config)?;
+        for check in [Check::Brokers, Check::Topics] {
+            self.readiness.pass(check);
         }
         let (policies, incoming) = channel();
         let reload = Reload {
@@ -97,7 +108,10 @@ impl Service {
         signals(Arc::clone(&self.stop), Arc::clone(&self.readiness), again).map_err(thread_failed)?;
         let serving = Arc::clone(&self.serving);
         let wanted = Box::new(move || serving.take_wanted());
-        let mut wishes = Wishes { stop: Arc::clone(&self.stop), policies: incoming, wanted };
+        let readiness = Arc::clone(&self.readiness);
+        let turned = Box::new(move || readiness.beat());
+        let mut wishes = Wishes { stop: Arc::clone(&self.stop), policies: incoming, wanted, turned };
+        Watch::new(&self.config, &self.readiness, &self.stop).start().map_err(thread_failed)?;
         let ended = self.shard(&mut wishes);
         self.stop.store(true, Ordering::Relaxed);
         ended.map_err(failure)
@@ -105,9 +119,8 @@ impl Service {
 
     fn listen(&self) -> Result<Option<Desk>, Failure> {
         let Some(address) = self.config.http.listen else { return Ok(None) };
-        let handle = metrics::install();
         let (serving, readiness) = (Arc::clone(&self.serving), Arc::clone(&self.readiness));
-        let desk = Desk::start(address, &self.config.http, serving, readiness, handle);
+        let desk = Desk::start(address, &self.config.http, serving, readiness, self.measured.clone());
         desk.map(Some).map_err(|error| Failure::new(error.to_string()))
     }
 
@@ -118,10 +131,12 @@ impl Service {
             shard: 0,
             interval: setup::lasting(self.config.batch.interval),
             records_max: self.config.batch.records_max,
+            merge_wait: setup::lasting(self.config.batch.merge_wait),
+            lead_span: self.config.batch.lead_span,
             ticks: true,
         });
         let seed = setup::seed(&self.config);
-        let telling = Telling::new(Arc::clone(&self.serving), Arc::clone(&self.readiness));
+        let telling = Telling::new(Arc::clone(&self.serving));
         let record_max = usize::try_from(self.config.kafka.record_bytes_max).unwrap_or(usize::MAX);
         let around = Surroundings {
             engine: &|| Engine::new(self.policy.load_full(), seed),
@@ -139,12 +154,12 @@ impl Service {
                 readiness.fail(Check::Shard, "another instance owns the shard, or the group is settling");
                 readiness.fail(Check::Scoring, "this instance owns no shard");
             }
+            Stage::OutOfReach(why) => readiness.fail(Check::Shard, why.clone()),
             Stage::TakingOver => {
-                readiness.pass(Check::Brokers);
                 readiness.pass(Check::Shard);
             }
             Stage::Running => {
-                for check in [Check::Topics, Check::Bans, Check::Scoring] {
+                for check in [Check::Bans, Check::Scoring] {
                     readiness.pass(check);
                 }
                 tracing::info!("scoring");
@@ -188,9 +203,7 @@ fn signals(stop: Arc<AtomicBool>, readiness: Arc<Readiness>, again: reload::Agai
 
 fn failure(error: ShardError) -> Failure {
     match error {
-        ShardError::Stream(error) if error.is_transient() => {
-            Failure { code: exit::KAFKA, text: format!("error: {error}") }
-        }
+        ShardError::Stream(error) => error.into(),
         error => Failure::new(error.to_string()),
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::clock;
-use crate::desk::{Readiness, Serving, ServingUpdate, SubjectUpdate, VerdictSeen};
+use crate::desk::{Serving, ServingUpdate, SubjectUpdate, VerdictSeen};
 use crate::engine::Outcome;
 use crate::engine::entity::Entity;
 use crate::engine::time::Timestamp;
@@ -13,12 +13,11 @@ use crate::pipeline::{Report, Touched, TouchedBy};
 /// Publishes committed batches.
 pub(super) struct Telling {
     serving: Arc<Serving>,
-    readiness: Arc<Readiness>,
 }
 
 impl Telling {
-    pub(super) fn new(serving: Arc<Serving>, readiness: Arc<Readiness>) -> Self {
-        Self { serving, readiness }
+    pub(super) fn new(serving: Arc<Serving>) -> Self {
+        Self { serving }
     }
 
     /// Publishes one committed batch.
@@ -29,7 +28,6 @@ impl Telling {
         let subjects = touched.into_iter().filter_map(|(entity, touched)| subject(entity, touched, now));
         let bans = std::mem::take(&mut report.bans);
         self.serving.publish(ServingUpdate { as_of: report.as_of, bans, subjects: subjects.collect() });
-        self.readiness.beat();
     }
 }
 
@@ -59,6 +57,12 @@ fn measure(report: &Report) {
     }
     for (verdict, count) in report.tally.verdicts() {
         metrics::decisions(verdict, count);
+    }
+    for (rule, mode, count) in report.hits.rules() {
+        metrics::rule_hits(rule, mode, count);
+    }
+    for (code, count) in report.hits.quality() {
+        metrics::quality(code, count);
     }
     let now = clock::now();
     for append_time in &report.append_times {

@@ -1,5 +1,7 @@
 //! What several tests need.
 
+#![allow(dead_code, reason = "each test binary uses its own part")]
+
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
