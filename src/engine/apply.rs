@@ -69,6 +69,8 @@ pub(super) struct Scratch {
     pub(super) limits: Vec<LimitLook>,
     pub(super) passes: Vec<bool>,
     pub(super) prepared: Prepared,
+    pub(super) quality: Vec<Quality>,
+    pub(super) judged: Judged,
 }
 
 impl Engine {
@@ -127,20 +129,23 @@ impl Engine {
         if seen == Seen::Duplicate {
             return Outcome::Duplicate;
         }
+        (self.scratch.judged.reasons, self.scratch.quality) = out.room();
         let text = prepared.address.filter(|_| self.plan.reads_address).map(|address| address.to_string());
         let mut look = self.look(event, at, prepared, text.as_deref());
         look.quality.extend(late.map(whole_event));
         look.quality.extend((seen == Seen::Conflict).then(|| whole_event(QualityCode::IdConflict)));
-        let mut judged = decide(&self.policy, &self.plan, event, &look);
+        let room = std::mem::take(&mut self.scratch.judged);
+        let mut judged = decide(&self.policy, &self.plan, event, &look, room);
         let id = DecisionId::first(&arrival, &event.id);
         self.record(event, &look, &judged, id, out);
         out.shadow.append(&mut judged.shadow);
-        out.judgement = Some(self.tell(&mut look, judged, id));
+        out.judgement = Some(self.tell(&mut look, &mut judged, id));
+        self.scratch.judged = judged;
         self.close(look);
         Outcome::Decided
     }
 
-    fn tell(&self, look: &mut Look<'_>, judged: Judged, id: DecisionId) -> Judgement {
+    fn tell(&self, look: &mut Look<'_>, judged: &mut Judged, id: DecisionId) -> Judgement {
         let settings = &self.policy.settings;
         let mut quality = std::mem::take(&mut look.quality);
         if look.at.since(self.started_at) < self.plan.longest_window {
@@ -154,7 +159,7 @@ impl Engine {
             effective_at: look.at,
             verdict: judged.verdict,
             score: judged.score,
-            reasons: judged.reasons,
+            reasons: std::mem::take(&mut judged.reasons),
             retry_after: judged.retry_after,
             hold: (judged.verdict == Verdict::Hold).then_some(hold),
             policy: Arc::clone(&self.policy.hash),

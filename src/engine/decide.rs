@@ -15,7 +15,7 @@ use super::time::Span;
 use super::verdict::Verdict;
 
 /// The answer before it is recorded and told.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Judged {
     /// The verdict.
     pub verdict: Verdict,
@@ -31,11 +31,20 @@ pub struct Judged {
     pub fired: Vec<usize>,
     /// For each limit of the look: the verdict it asked for after guards and exemptions.
     pub refused: Vec<Option<Verdict>>,
+    /// Points by family, after caps.
+    pub points: Vec<i32>,
 }
 
-/// Judges what was looked at.
-pub(crate) fn decide(policy: &Policy, plan: &Plan, event: &Event<'_>, look: &Look<'_>) -> Judged {
-    let mut bench = Bench::new(policy, plan, event, look);
+/// Judges what was looked at. `room` is an earlier answer, whose room is used again.
+pub(crate) fn decide(
+    policy: &Policy,
+    plan: &Plan,
+    event: &Event<'_>,
+    look: &Look<'_>,
+    room: Judged,
+) -> Judged {
+    let mut bench = Bench::new(policy, event, look, room);
+    bench.reasons.push(points(&plan.prior, policy.settings.prior));
     bench.bind();
     if bench.verdict < Verdict::Reject && !look.trusted {
         bench.limits();
@@ -63,8 +72,14 @@ struct Bench<'b, 'e> {
 }
 
 impl<'b, 'e> Bench<'b, 'e> {
-    fn new(policy: &'b Policy, plan: &Plan, event: &'b Event<'b>, look: &'b Look<'e>) -> Self {
-        let prior = policy.settings.prior;
+    fn new(policy: &'b Policy, event: &'b Event<'b>, look: &'b Look<'e>, room: Judged) -> Self {
+        let Judged { mut reasons, mut shadow, mut points, mut fired, mut refused, .. } = room;
+        reasons.clear();
+        shadow.clear();
+        points.clear();
+        points.resize(policy.families.len(), 0);
+        fired.clear();
+        refused.clear();
         Self {
             policy,
             event,
@@ -72,12 +87,12 @@ impl<'b, 'e> Bench<'b, 'e> {
             guard: policy.settings.shared_address.as_ref().filter(|_| look.shared_address),
             verdict: Verdict::Allow,
             retry_after: None,
-            reasons: vec![points(&plan.prior, prior)],
-            shadow: Vec::new(),
-            points: vec![0; policy.families.len()],
-            fired: Vec::new(),
-            refused: Vec::with_capacity(look.limits.len()),
-            prior,
+            reasons,
+            shadow,
+            points,
+            fired,
+            refused,
+            prior: policy.settings.prior,
         }
     }
 
@@ -227,6 +242,7 @@ impl<'b, 'e> Bench<'b, 'e> {
             shadow: self.shadow,
             fired: self.fired,
             refused: self.refused,
+            points: self.points,
         }
     }
 }

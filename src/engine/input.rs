@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::ban::BanChange;
 use super::case::Case;
 use super::command::Command;
-use super::decision::{Judgement, Reason};
+use super::decision::{Judgement, Quality, Reason};
 use super::event::{Arrival, Event};
 use super::policy::Policy;
 use super::time::Timestamp;
@@ -34,15 +34,26 @@ pub struct Outputs {
     pub bans: Vec<BanChange>,
     /// Cases opened, grown or resolved, in order.
     pub cases: Vec<Case>,
+    /// The room of the judgement that was told last.
+    spare: (Vec<Reason>, Vec<Quality>),
 }
 
 impl Outputs {
     /// Forgets everything; capacity is kept.
     pub fn clear(&mut self) {
-        self.judgement = None;
+        if let Some(mut told) = self.judgement.take() {
+            told.reasons.clear();
+            told.quality.clear();
+            self.spare = (told.reasons, told.quality);
+        }
         self.shadow.clear();
         self.bans.clear();
         self.cases.clear();
+    }
+
+    /// Room for the reasons and shortcomings of the next judgement.
+    pub(super) fn room(&mut self) -> (Vec<Reason>, Vec<Quality>) {
+        std::mem::take(&mut self.spare)
     }
 }
 

@@ -14,7 +14,7 @@ use super::expr::Slot;
 use super::facts::Facts;
 use super::key::attribute;
 use super::limit::{self, Limit};
-use super::plan::{ADDRESS, Cell, DEVICE, LimitCells, Plan, SignalCell, USER, Window, key_of};
+use super::plan::{ADDRESS, Cell, DEVICE, LimitCells, Plan, SignalCell, USER, Window};
 use super::policy::{EventField, Measure, Mode, OnEmpty, Policy};
 use super::prepare::Prepared;
 use super::table::{self, Table};
@@ -43,6 +43,8 @@ pub struct Look<'e> {
     pub quality: Vec<Quality>,
     /// Hashes of the plan's key fields.
     pub(crate) hashes: &'e [Option<u64>],
+    /// The key in each of the plan's dimensions.
+    pub(crate) keys: &'e [Option<u64>],
     /// Which of the plan's filters let the event pass.
     pub(crate) passes: Vec<bool>,
     /// Where the actor's profiles are.
@@ -146,8 +148,9 @@ impl Engine {
             trusted: false,
             shared_address: false,
             limits: std::mem::take(&mut self.scratch.limits),
-            quality: Vec::new(),
+            quality: std::mem::take(&mut self.scratch.quality),
             hashes: &prepared.hashes,
+            keys: &prepared.keys,
             passes: std::mem::take(&mut self.scratch.passes),
             profiles: Profiles::default(),
         }
@@ -178,7 +181,7 @@ impl Engine {
     fn look_at(&mut self, dimension: usize, look: &mut Look<'_>) {
         let Self { plan, policy, tables, stats, .. } = self;
         let (plan, table) = (&plan.dimensions[dimension], &mut tables[dimension]);
-        let Some(key) = key_of(&plan.fields, look.hashes) else {
+        let Some(key) = look.keys[dimension] else {
             skip_empty(policy, &plan.limits, look, &mut stats.skipped_empty);
             return;
         };

@@ -9,6 +9,7 @@ use super::address::Address;
 use super::event::{Event, Text};
 use super::key::tuple;
 use super::plan::{ACTION, ADDRESS, CONTENT, DEVICE, TARGET, USER, key_of};
+use super::table::Table;
 
 /// What was worked out of one event by the engine that is to apply it. Room that is used again for the next event.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +20,8 @@ pub struct Prepared {
     pub(crate) address: Option<Address>,
     /// Hashes of the plan's key fields.
     pub(crate) hashes: Vec<Option<u64>>,
+    /// The key in each dimension, unless a field of it is missing.
+    pub(crate) keys: Vec<Option<u64>>,
     /// Hash of actor and event id.
     pub(crate) identity: u64,
     /// Digest of what the event says: equal for a retry, other for another event under the same id.
@@ -37,20 +40,27 @@ impl Engine {
         let actor = into.hashes[USER].or(into.hashes[ADDRESS]).unwrap_or(0);
         into.identity = tuple([actor, self.seed.bytes(event.id.as_bytes())].into_iter());
         into.content = self.content_digest(event, &into.hashes);
+        into.keys.clear();
+        into.keys.extend(self.plan.dimensions.iter().map(|plan| key_of(&plan.fields, &into.hashes)));
+        self.duplicates.prefetch(into.identity);
+        self.each_table(into, Table::approach);
     }
 
-    /// Asks the processor for the state that a prepared event will need. Changes nothing; worth it some events ahead.
+    /// Asks the processor for the state that a prepared event will need. Changes nothing; worth it some events ahead,
+    /// and some events after it was prepared.
     pub fn prefetch(&self, prepared: &Prepared) {
-        let hashes = &prepared.hashes;
-        self.duplicates.prefetch(prepared.identity);
-        for (table, field) in [(&self.users, USER), (&self.devices, DEVICE), (&self.addresses, ADDRESS)] {
-            if let Some(key) = hashes.get(field).copied().flatten() {
-                table.prefetch(key);
-            }
+        if self.is_ready(prepared) {
+            self.each_table(prepared, Table::prefetch);
         }
-        for (plan, table) in self.plan.dimensions.iter().zip(&self.tables) {
-            if let Some(key) = key_of(&plan.fields, hashes) {
-                table.prefetch(key);
+    }
+
+    fn each_table(&self, prepared: &Prepared, ask: impl Fn(&Table, u64)) {
+        let profiles = [(&self.users, USER), (&self.devices, DEVICE), (&self.addresses, ADDRESS)];
+        let profiles = profiles.into_iter().map(|(table, field)| (table, prepared.hashes[field]));
+        let dimensions = self.tables.iter().zip(prepared.keys.iter().copied());
+        for (table, key) in profiles.chain(dimensions) {
+            if let Some(key) = key {
+                ask(table, key);
             }
         }
     }

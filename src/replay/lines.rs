@@ -46,9 +46,13 @@ impl<R: Read> Lines<R> {
 
     /// The lines of the block, without their ends.
     pub fn lines(&self) -> impl Iterator<Item = &[u8]> {
-        let block = &self.buffer[..self.whole];
-        let lines = block.strip_suffix(b"\n").unwrap_or(block).split(|&byte| byte == b'\n');
-        lines.take(if block.is_empty() { 0 } else { usize::MAX }).map(|l| l.strip_suffix(b"\r").unwrap_or(l))
+        let mut rest = &self.buffer[..self.whole];
+        std::iter::from_fn(move || {
+            let end = memchr::memchr(b'\n', rest).or((!rest.is_empty()).then_some(rest.len()))?;
+            let line = &rest[..end];
+            rest = rest.get(end + 1..).unwrap_or_default();
+            Some(line.strip_suffix(b"\r").unwrap_or(line))
+        })
     }
 
     /// Bytes of the block.

@@ -112,10 +112,13 @@ impl<W: Write> Desk<'_, W> {
     /// Works out what can be known of the events before their turn, and has their state fetched meanwhile.
     fn prepare(&mut self, together: &[Result<Decoded<'_>, DecodeError>]) {
         for (decoded, prepared) in together.iter().zip(&mut self.prepared) {
-            if let Ok(decoded) = decoded {
-                self.engine.prepare(&decoded.event, prepared);
-                self.engine.prefetch(prepared);
+            match decoded {
+                Ok(decoded) => self.engine.prepare(&decoded.event, prepared),
+                Err(_) => *prepared = Prepared::default(),
             }
+        }
+        for prepared in &self.prepared[..together.len()] {
+            self.engine.prefetch(prepared);
         }
     }
 

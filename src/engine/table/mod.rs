@@ -178,13 +178,20 @@ impl Table {
         touched(self.segments[slot.segment as usize].record(slot.index as usize, self.stride))
     }
 
-    /// Asks the processor to load the record a key would have.
+    /// Asks the processor to load what finding a key begins with; [`Table::prefetch`] is fast soon after.
+    #[inline]
+    pub fn approach(&self, key: u64) {
+        let key = nonzero(key);
+        self.segments[segment_of(key)].prefetch_tags(key);
+    }
+
+    /// Asks the processor to load the record a key has or would have.
     #[inline]
     pub fn prefetch(&self, key: u64) {
         let key = nonzero(key);
         let segment = &self.segments[segment_of(key)];
-        if segment.capacity > 0 {
-            prefetch(segment.record(segment.home(key), self.stride));
+        if let Some(index) = segment.likely(key) {
+            prefetch(segment.record(index, self.stride));
         }
     }
 
@@ -195,8 +202,7 @@ impl Table {
             let (segment, index) = self.cursor;
             if index >= self.segments[segment].capacity {
                 self.cursor = ((segment + 1) % SEGMENTS, 0);
-            } else if self.segments[segment].key(index, self.stride) != 0 && self.is_dead(segment, index, now)
-            {
+            } else if !self.segments[segment].is_free(index) && self.is_dead(segment, index, now) {
                 // Another record may have moved here: look again.
                 self.remove(segment, index);
                 self.expired += 1;
@@ -222,7 +228,7 @@ impl Table {
     /// Calls `each` with the key, the time of the last touch and the cells of every record, in the order of places.
     pub fn for_each(&self, mut each: impl FnMut(u64, Timestamp, &[u32])) {
         for segment in &self.segments {
-            for index in (0..segment.capacity).filter(|index| segment.key(*index, self.stride) != 0) {
+            for index in (0..segment.capacity).filter(|index| !segment.is_free(*index)) {
                 let record = segment.record(index, self.stride);
                 each(segment.key(index, self.stride), touched(record), &record[HEAD..HEAD + self.spec.words]);
             }
@@ -329,7 +335,7 @@ impl Table {
         let mut index = part.home(key);
         let (mut best, mut oldest, mut seen) = (index, Timestamp::from_millis(i64::MAX), 0);
         for _ in 0..part.capacity {
-            if part.key(index, self.stride) != 0 {
+            if !part.is_free(index) {
                 let last = touched(part.record(index, self.stride));
                 if last < oldest {
                     (best, oldest) = (index, last);

@@ -4,7 +4,11 @@
 //! cells. Linear probing, backward-shift deletion, no tombstones. The home of a key comes from the bits below
 //! those that chose the segment, scaled to the capacity, so that the capacity need not be a power of two.
 //! Records start at a cache line; that shifts where they lie, never what they hold.
+//!
+//! Beside the records lies one byte for each place: eight bits of its key, or zero when it is free. Probing reads those,
+//! which stay in the processor's cache, and hardly ever a record of another key: records may be many cache lines apart.
 
+use crate::engine::prefetch::prefetch_line;
 use crate::engine::time::Timestamp;
 
 /// Words before the cells of a record.
@@ -15,6 +19,7 @@ const LINE_WORDS: usize = LINE_BYTES / 4;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Segment {
     words: Vec<u32>,
+    tags: Vec<u8>,
     /// Where the first record starts.
     base: usize,
     pub(super) capacity: usize,
@@ -31,18 +36,24 @@ impl Segment {
     pub(super) fn with_capacity(capacity: usize, stride: usize) -> Self {
         let words = vec![0u32; capacity * stride + LINE_WORDS];
         let base = words.as_ptr().align_offset(LINE_BYTES).min(LINE_WORDS);
-        Self { words, base, capacity, len: 0 }
+        Self { words, tags: vec![0; capacity], base, capacity, len: 0 }
     }
 
     /// Bytes of a segment of so many records.
     pub(super) fn bytes_of(capacity: usize, stride: usize) -> u64 {
-        if capacity == 0 { 0 } else { (capacity as u64 * stride as u64 + LINE_WORDS as u64) * 4 }
+        if capacity == 0 {
+            0
+        } else {
+            (capacity as u64 * stride as u64 + LINE_WORDS as u64) * 4 + capacity as u64
+        }
     }
 
+    #[inline]
     pub(super) fn home(&self, key: u64) -> usize {
         ((u64::from((key >> 24) as u32) * self.capacity as u64) >> 32) as usize
     }
 
+    #[inline]
     pub(super) fn next(&self, index: usize) -> usize {
         if index + 1 == self.capacity { 0 } else { index + 1 }
     }
@@ -59,6 +70,12 @@ impl Segment {
         &mut self.words[start..start + stride]
     }
 
+    /// Whether a place holds no record.
+    #[inline]
+    pub(super) fn is_free(&self, index: usize) -> bool {
+        self.tags[index] == 0
+    }
+
     #[inline]
     pub(super) fn key(&self, index: usize, stride: usize) -> u64 {
         let start = self.base + index * stride;
@@ -71,17 +88,36 @@ impl Segment {
         if self.capacity == 0 {
             return None;
         }
-        let mut index = self.home(key);
+        let (mut index, tag) = (self.home(key), tag_of(key));
         loop {
-            let held = self.key(index, stride);
-            if held == key {
-                return Some(Probe::Found(index));
+            match self.tags[index] {
+                0 => return Some(Probe::Free(index)),
+                held if held == tag && self.key(index, stride) == key => return Some(Probe::Found(index)),
+                _ => index = self.next(index),
             }
-            if held == 0 {
-                return Some(Probe::Free(index));
-            }
+        }
+    }
+
+    /// Asks the processor for the tags around the home of a key.
+    #[inline]
+    pub(super) fn prefetch_tags(&self, key: u64) {
+        if self.capacity > 0 {
+            prefetch_line(&self.tags[self.home(key)..]);
+        }
+    }
+
+    /// Where a key probably is, or would be: the first place from its home on that is free or has its tag. Reads no
+    /// record.
+    #[inline]
+    pub(super) fn likely(&self, key: u64) -> Option<usize> {
+        if self.capacity == 0 {
+            return None;
+        }
+        let (mut index, tag) = (self.home(key), tag_of(key));
+        while self.tags[index] != 0 && self.tags[index] != tag {
             index = self.next(index);
         }
+        Some(index)
     }
 
     /// Puts a new record with empty cells into a free place.
@@ -90,6 +126,7 @@ impl Segment {
         record[0] = key as u32;
         record[1] = (key >> 32) as u32;
         set_touched(record, now);
+        self.tags[index] = tag_of(key);
         self.len += 1;
     }
 
@@ -98,18 +135,19 @@ impl Segment {
         let mut hole = index;
         let mut index = self.next(hole);
         loop {
-            let key = self.key(index, stride);
-            if key == 0 {
+            if self.is_free(index) {
                 break;
             }
-            if self.distance(self.home(key), index) >= self.distance(hole, index) {
+            if self.distance(self.home(self.key(index, stride)), index) >= self.distance(hole, index) {
                 let (from, to) = (self.base + index * stride, self.base + hole * stride);
                 self.words.copy_within(from..from + stride, to);
+                self.tags[hole] = self.tags[index];
                 hole = index;
             }
             index = self.next(index);
         }
         self.record_mut(hole, stride).fill(0);
+        self.tags[hole] = 0;
         self.len -= 1;
     }
 
@@ -122,17 +160,23 @@ impl Segment {
     pub(super) fn grown(&self, capacity: usize, stride: usize) -> Self {
         let mut new = Self::with_capacity(capacity, stride);
         for index in 0..self.capacity {
-            let key = self.key(index, stride);
-            if key == 0 {
+            if self.is_free(index) {
                 continue;
             }
-            if let Some(Probe::Free(place)) = new.probe(key, stride) {
+            if let Some(Probe::Free(place)) = new.probe(self.key(index, stride), stride) {
                 new.record_mut(place, stride).copy_from_slice(self.record(index, stride));
+                new.tags[place] = self.tags[index];
                 new.len += 1;
             }
         }
         new
     }
+}
+
+/// Eight bits of a key that chose neither its segment nor its home; never zero.
+#[inline]
+fn tag_of(key: u64) -> u8 {
+    (key as u8).max(1)
 }
 
 /// When a record was last touched.
