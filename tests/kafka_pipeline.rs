@@ -506,7 +506,8 @@ fn in_catch_up_leaders_are_paused_and_all_come_to_their_ends() {
             let (id, user) = (format!("{partition}-{number}"), format!("u{partition}-{}", number % 100));
             // Larger records take longer to come: without anybody waiting, this partition would be far behind.
             let agent = "x".repeat(if partition == 0 { 2_000 } else { 20 });
-            let event = traffic::event_at(&id, &user, at).replace("t7\",", &format!("t7\",\"user_agent\":\"{agent}\","));
+            let event = traffic::event_at(&id, &user, at)
+                .replace("t7\",", &format!("t7\",\"user_agent\":\"{agent}\","));
             sender.send_at(partition, &user, &event, at);
         }
     }

@@ -22,7 +22,7 @@ use crate::wire::interaction::DecodeLimits;
 /// Partitions of interactions and decisions: the embedded broker keeps only 5 MiB of each.
 const PARTITIONS: i32 = 32;
 const PATIENCE: Duration = Duration::from_secs(10);
-const SEED: HashSeed = HashSeed(0x64_656d_6f, 1);
+const SEED: HashSeed = HashSeed(0x6465_6d6f, 1);
 
 /// See the module.
 pub(super) struct Stage {

@@ -30,12 +30,15 @@ pub enum Stage {
     GaveUp(String),
 }
 
+/// Takes in what was committed.
+pub type Told = Arc<Mutex<dyn FnMut(&mut Report) + Send>>;
+
 /// What a live shard needs from its surroundings.
 pub struct Surroundings<'s> {
     /// Makes an engine without state, under the newest policy.
     pub engine: &'s (dyn Fn() -> Engine + Sync),
     /// Is called behind each commit.
-    pub told: Arc<Mutex<dyn FnMut(&mut Report) + Send>>,
+    pub told: Told,
     /// Is told each change of stage.
     pub stage: &'s (dyn Fn(Stage) + Sync),
     /// Bounds of records and fields.

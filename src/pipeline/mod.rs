@@ -24,7 +24,7 @@ mod tally;
 
 pub use self::batch::Batch;
 pub use self::hits::Hits;
-pub use self::live::{Stage, Surroundings, run_live};
+pub use self::live::{Stage, Surroundings, Told, run_live};
 pub use self::merge::Merge;
 pub use self::restore::read_bans;
 pub use self::score::{Report, Scorer, Touched, TouchedBy};

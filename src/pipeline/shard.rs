@@ -207,7 +207,7 @@ impl Shard {
                 }
                 InputEvent::Problem(problem) if problem.stops => return Err(ShardError::Input(problem)),
                 InputEvent::Problem(problem) => {
-                    tracing::warn!(%problem.error, topic = %problem.topic, "reading")
+                    tracing::warn!(%problem.error, topic = %problem.topic, "reading");
                 }
                 InputEvent::Idle => {}
             }

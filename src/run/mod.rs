@@ -103,15 +103,19 @@ impl Service {
             readiness: Arc::clone(&self.readiness),
             stop: Arc::clone(&self.stop),
         };
-        let again =
-            reload.start(setup::lasting(self.config.policy.reload_interval)).map_err(thread_failed)?;
-        signals(Arc::clone(&self.stop), Arc::clone(&self.readiness), again).map_err(thread_failed)?;
+        let again = reload
+            .start(setup::lasting(self.config.policy.reload_interval))
+            .map_err(|error| thread_failed(&error))?;
+        signals(Arc::clone(&self.stop), Arc::clone(&self.readiness), again)
+            .map_err(|error| thread_failed(&error))?;
         let serving = Arc::clone(&self.serving);
         let wanted = Box::new(move || serving.take_wanted());
         let readiness = Arc::clone(&self.readiness);
         let turned = Box::new(move || readiness.beat());
         let mut wishes = Wishes { stop: Arc::clone(&self.stop), policies: incoming, wanted, turned };
-        Watch::new(&self.config, &self.readiness, &self.stop).start().map_err(thread_failed)?;
+        Watch::new(&self.config, &self.readiness, &self.stop)
+            .start()
+            .map_err(|error| thread_failed(&error))?;
         let ended = self.shard(&mut wishes);
         self.stop.store(true, Ordering::Relaxed);
         ended.map_err(failure)
@@ -170,6 +174,7 @@ impl Service {
 }
 
 /// Waits for signals on a thread of its own.
+#[expect(clippy::disallowed_methods, reason = "a second signal means at once")]
 fn signals(stop: Arc<AtomicBool>, readiness: Arc<Readiness>, again: reload::Again) -> std::io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -208,6 +213,6 @@ fn failure(error: ShardError) -> Failure {
     }
 }
 
-fn thread_failed(error: std::io::Error) -> Failure {
+fn thread_failed(error: &std::io::Error) -> Failure {
     Failure::new(format!("starting a thread: {error}"))
 }

@@ -4,6 +4,7 @@
 //! One connection, one Produce request (version 3), one record batch (format 2), one answer.
 
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses its own part")]
+#![allow(clippy::disallowed_methods, reason = "a broker is awaited by the clock")]
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
