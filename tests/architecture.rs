@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Which of our rooms each room may name. A room that is missing here may name none.
 const MAY_NAME: &[(&str, &[&str])] = &[
     ("engine", &[]),
-    ("stream", &[]),
+    ("stream", &["clock"]),
     ("sim", &["engine"]),
     ("wire", &["engine"]),
     ("clock", &["engine"]),

@@ -313,6 +313,23 @@ fn a_lowered_limit_holds_at_once() {
     }
 }
 
+/// B15, there and back: a maximum that is lowered and raised again within a window gives no fresh quota.
+#[test]
+fn a_limit_that_is_raised_again_gives_what_is_left() {
+    for words in ["", ", algorithm: { sliding_window: { slots: 12 } }", ", algorithm: leaky_bucket"] {
+        let of = |max: i64| policy(&limit("", &format!("key: [user], window: 60s, max: {max}{words}")));
+        let (wide, narrow) = (of(10), of(5));
+        let lines = events((0..12).map(|n| n * 10), &json!({"user_id": "u"}));
+        let mut live = Live::new(&wide);
+        assert!(lines[..8].iter().all(|line| live.line(line).1.is_some_and(|j| j.verdict == Allow)));
+        live.apply(Input::Policy(narrow));
+        live.apply(Input::Policy(wide));
+        let verdicts: Vec<_> =
+            lines[8..11].iter().filter_map(|line| live.line(line).1).map(|j| j.verdict).collect();
+        assert_eq!(verdicts, [Allow, Allow, Reject], "{words}");
+    }
+}
+
 /// B17. A clock that goes backwards ended the process: Irys#1445, rust-lightning#1692, komodo#315.
 #[test]
 fn time_may_go_backwards() {
@@ -583,6 +600,23 @@ fn a_lifted_ban_stays_lifted() {
 }
 
 /// B43. A broken rule file ended the process, or emptied the rules: trafficserver#13600, apollo-mcp-server#718,
+/// B41 after a loss of all state: the commands are read before the events.
+#[test]
+fn a_lifted_ban_stays_lifted_when_everything_is_read_again() {
+    let policy = banning();
+    let device = Entity::new(EntityKind::Device, "d1");
+    let lines = events((0..10).map(|n| n * 400), &json!({"user_id": "u", "device": {"id": "d1"}}));
+    let first = judge(&policy, &lines);
+    let mut live = Live::new(&policy);
+    live.unban(device, 5000);
+    for (line, first) in lines.iter().zip(&first) {
+        let judged = live.line(line).1.expect("decided");
+        assert_eq!(Some(judged.id), first.as_ref().map(|j| j.id));
+        assert_ne!(judged.verdict, Block);
+        assert!(live.out.bans.is_empty(), "{:?}", live.out.bans);
+    }
+}
+
 /// receptor#350, ipr-cnrs/nftables#3, trollbridge#129.
 #[test]
 fn a_broken_policy_is_none_and_says_where() {

@@ -248,6 +248,20 @@ fn replay_says_what_it_cannot_read_or_write() {
     }
 }
 
+/// What stands in a record cannot steer the terminal of whoever reads the faults.
+#[test]
+fn faults_are_told_without_control_characters() {
+    let place = Place::new();
+    let name = "\\u001b[2J".repeat(2);
+    let long = "x".repeat(5000);
+    let bad =
+        event("1", 0).replace("\"user_id\"", &format!(r#""attributes":{{"{name}":"{long}"}},"user_id""#));
+    place.file("events.jsonl", bad);
+    let ran = place.run(&["replay", "--input", "events.jsonl", "--output", "-"]);
+    assert!(ran.err.starts_with("events.jsonl:1: invalid_field: "), "{}", ran.err);
+    assert!(ran.err.contains("(attributes.") && !ran.err.contains('\u{1b}'), "{}", ran.err);
+}
+
 /// Far more than a pipe holds, to a reader that takes one line.
 #[test]
 fn a_reader_that_goes_away_ends_it_silently() {

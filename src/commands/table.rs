@@ -1,4 +1,4 @@
-//! Columns for people: each as wide as its widest cell, two spaces apart, the last one as it is.
+//! Text for terminals: columns, each as wide as its widest cell, two spaces apart, the last one as it is.
 
 /// A table with a line of heads. Control characters in cells are shown escaped.
 pub(super) fn columns<const N: usize>(heads: [&str; N], rows: &[[String; N]]) -> String {
@@ -17,7 +17,7 @@ fn line(row: &[String], widths: &[usize]) -> String {
 }
 
 /// What an attacker may have put into a text cannot steer a terminal.
-fn visible(cell: &str) -> String {
+pub(super) fn visible(cell: &str) -> String {
     let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
     cell.chars().map(shown).collect()
 }

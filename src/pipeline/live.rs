@@ -30,15 +30,24 @@ pub enum Stage {
     GaveUp(String),
 }
 
+<<<<<<< HEAD
 /// Takes in what was committed.
 pub type Told = Arc<Mutex<dyn FnMut(&mut Report) + Send>>;
+=======
+/// Is called behind each commit with what the batch did.
+pub type Told = dyn FnMut(&mut Report) + Send;
+>>>>>>> main
 
 /// What a live shard needs from its surroundings.
 pub struct Surroundings<'s> {
     /// Makes an engine without state, under the newest policy.
     pub engine: &'s (dyn Fn() -> Engine + Sync),
     /// Is called behind each commit.
+<<<<<<< HEAD
     pub told: Told,
+=======
+    pub told: Arc<Mutex<Told>>,
+>>>>>>> main
     /// Is told each change of stage.
     pub stage: &'s (dyn Fn(Stage) + Sync),
     /// Bounds of records and fields.
@@ -129,7 +138,7 @@ fn own(
 fn leave(member: Arc<Mutex<Ownership>>) {
     if let Some(member) = Arc::into_inner(member) {
         let member = member.into_inner().unwrap_or_else(PoisonError::into_inner);
-        if !member.leave(Duration::from_secs(5)) {
+        if !member.leave(Duration::from_secs(2)) {
             tracing::warn!("leaving the group took too long; it learns of it by the session timeout");
         }
     }

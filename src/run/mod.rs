@@ -196,7 +196,7 @@ fn signals(stop: Arc<AtomicBool>, readiness: Arc<Readiness>, again: reload::Agai
                 }
                 if stop.swap(true, Ordering::Relaxed) {
                     // The second one means it: nothing that was told is lost, since it was committed.
-                    std::process::exit(i32::from(exit::FAILURE));
+                    end_at_once();
                 }
                 readiness.stop();
                 tracing::info!("stopping after the batch under way; a second signal ends at once");
@@ -206,6 +206,11 @@ fn signals(stop: Arc<AtomicBool>, readiness: Arc<Readiness>, again: reload::Agai
     std::thread::Builder::new().name("weir-signals".to_owned()).spawn(waiting).map(drop)
 }
 
+#[expect(clippy::disallowed_methods, reason = "a second signal asks for an end without further ado")]
+fn end_at_once() {
+    std::process::exit(i32::from(exit::FAILURE));
+}
+
 fn failure(error: ShardError) -> Failure {
     match error {
         ShardError::Stream(error) => error.into(),
@@ -213,6 +218,11 @@ fn failure(error: ShardError) -> Failure {
     }
 }
 
+<<<<<<< HEAD
 fn thread_failed(error: &std::io::Error) -> Failure {
+=======
+#[expect(clippy::needless_pass_by_value, reason = "made for map_err")]
+fn thread_failed(error: std::io::Error) -> Failure {
+>>>>>>> main
     Failure::new(format!("starting a thread: {error}"))
 }

@@ -1,7 +1,7 @@
 //! Kafka: records in and out as bytes, ownership of shards, transactions, topics, and an embedded broker.
 //!
 //! This room knows nothing of events or decisions: it moves bytes with their coordinates. Reading is done by
-//! [`Input`], with explicit offsets and bounded queues; writing by [`Transactions`], one transaction a batch, or by [`post`], one record; who may
+//! [`Input`], with explicit offsets and bounded queues; writing by [`Transactions`], one transaction a batch, or by [`post()`], one record; who may
 //! do so for which shard is told by [`Ownership`]; [`Lookup`] asks for ends and committed offsets; [`create`] and
 //! [`check`] look after the topics. [`Embedded`] is a broker in the process for demonstrations.
 //!

@@ -36,8 +36,8 @@ pub fn event(number: u64, to: &mut String) {
     // A few press the same button again and again.
     let (action, target) = match user {
         0..20 => ("like", 1),
-        _ if number % 5 == 0 => ("like", number * 31 % 4_001),
-        _ if number % 17 == 0 => ("comment", number * 31 % 4_001),
+        _ if number.is_multiple_of(5) => ("like", number * 31 % 4_001),
+        _ if number.is_multiple_of(17) => ("comment", number * 31 % 4_001),
         _ => ("view", number * 31 % 4_001),
     };
     to.clear();

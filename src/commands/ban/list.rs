@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::cli::{ConfigArgs, Format, exit};
 use crate::clock::{self, Stopwatch};
 use crate::commands::policy::counted;
-use crate::commands::table::columns;
+use crate::commands::table::{columns, visible};
 use crate::commands::{Failure, print, setup, tell};
 use crate::config::Config;
 use crate::engine::ban::{Ban, BanChange, Origin};
@@ -105,7 +105,8 @@ fn take(batch: &RecordBatch, newest: &mut Newest, left: &mut Left) {
                 newest.remove(&entity.to_string());
             }
             Err(error) => {
-                tell(&format!("warning: {}/{} offset {}: {error}", at.topic, at.partition, at.offset))
+                let error = visible(&error.to_string());
+                tell(&format!("warning: {}/{} offset {}: {error}", at.topic, at.partition, at.offset));
             }
         }
         left.retain(|partition, end| *partition != at.partition || at.offset + 1 < *end);
