@@ -30,24 +30,15 @@ pub enum Stage {
     GaveUp(String),
 }
 
-<<<<<<< HEAD
-/// Takes in what was committed.
-pub type Told = Arc<Mutex<dyn FnMut(&mut Report) + Send>>;
-=======
 /// Is called behind each commit with what the batch did.
 pub type Told = dyn FnMut(&mut Report) + Send;
->>>>>>> main
 
 /// What a live shard needs from its surroundings.
 pub struct Surroundings<'s> {
     /// Makes an engine without state, under the newest policy.
     pub engine: &'s (dyn Fn() -> Engine + Sync),
     /// Is called behind each commit.
-<<<<<<< HEAD
-    pub told: Told,
-=======
     pub told: Arc<Mutex<Told>>,
->>>>>>> main
     /// Is told each change of stage.
     pub stage: &'s (dyn Fn(Stage) + Sync),
     /// Bounds of records and fields.

@@ -12,8 +12,8 @@ use crate::engine::policy::Policy;
 use crate::engine::time::Span;
 use crate::metrics::{self, EvictionCause};
 use crate::stream::{
-    Input, InputEvent, InputLimits, InputOffset, InputProblem, KafkaSettings, Lookup, Ownership, StreamError, Topic,
-    TopicNames, TopicStart, Transactions,
+    Input, InputEvent, InputLimits, InputOffset, InputProblem, KafkaSettings, Lookup, Ownership, StreamError,
+    Topic, TopicNames, TopicStart, Transactions,
 };
 
 use super::batch::Batch;
@@ -194,7 +194,8 @@ impl Shard {
 
     /// Those that are not where they were: an end that is reached alone is no reason for a transaction.
     fn moved(&mut self, offsets: Vec<InputOffset>) -> Vec<InputOffset> {
-        let moves = |at: &InputOffset| self.positions.insert((at.topic, at.partition), at.next) != Some(at.next);
+        let moves =
+            |at: &InputOffset| self.positions.insert((at.topic, at.partition), at.next) != Some(at.next);
         offsets.into_iter().filter(moves).collect()
     }
 

@@ -103,19 +103,15 @@ impl Service {
             readiness: Arc::clone(&self.readiness),
             stop: Arc::clone(&self.stop),
         };
-        let again = reload
-            .start(setup::lasting(self.config.policy.reload_interval))
-            .map_err(|error| thread_failed(&error))?;
-        signals(Arc::clone(&self.stop), Arc::clone(&self.readiness), again)
-            .map_err(|error| thread_failed(&error))?;
+        let again =
+            reload.start(setup::lasting(self.config.policy.reload_interval)).map_err(thread_failed)?;
+        signals(Arc::clone(&self.stop), Arc::clone(&self.readiness), again).map_err(thread_failed)?;
         let serving = Arc::clone(&self.serving);
         let wanted = Box::new(move || serving.take_wanted());
         let readiness = Arc::clone(&self.readiness);
         let turned = Box::new(move || readiness.beat());
         let mut wishes = Wishes { stop: Arc::clone(&self.stop), policies: incoming, wanted, turned };
-        Watch::new(&self.config, &self.readiness, &self.stop)
-            .start()
-            .map_err(|error| thread_failed(&error))?;
+        Watch::new(&self.config, &self.readiness, &self.stop).start().map_err(thread_failed)?;
         let ended = self.shard(&mut wishes);
         self.stop.store(true, Ordering::Relaxed);
         ended.map_err(failure)
@@ -174,7 +170,6 @@ impl Service {
 }
 
 /// Waits for signals on a thread of its own.
-#[expect(clippy::disallowed_methods, reason = "a second signal means at once")]
 fn signals(stop: Arc<AtomicBool>, readiness: Arc<Readiness>, again: reload::Again) -> std::io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -218,11 +213,7 @@ fn failure(error: ShardError) -> Failure {
     }
 }
 
-<<<<<<< HEAD
-fn thread_failed(error: &std::io::Error) -> Failure {
-=======
 #[expect(clippy::needless_pass_by_value, reason = "made for map_err")]
 fn thread_failed(error: std::io::Error) -> Failure {
->>>>>>> main
     Failure::new(format!("starting a thread: {error}"))
 }

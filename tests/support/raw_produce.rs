@@ -5,7 +5,6 @@
 
 #![expect(clippy::disallowed_methods, reason = "a test waits for other processes, and reads its environment")]
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses its own part")]
-#![allow(clippy::disallowed_methods, reason = "a broker is awaited by the clock")]
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
