@@ -259,7 +259,7 @@ fn faults_are_told_without_control_characters() {
     place.file("events.jsonl", bad);
     let ran = place.run(&["replay", "--input", "events.jsonl", "--output", "-"]);
     assert!(ran.err.starts_with("events.jsonl:1: invalid_field: "), "{}", ran.err);
-    assert!(ran.err.contains("(attributes.") && !ran.err.contains('\u{1b}'), "{}", ran.err);
+    assert!(ran.err.contains("(attributes.\\u{1b}[2J") && !ran.err.contains('\u{1b}'), "{}", ran.err);
 }
 
 /// Far more than a pipe holds, to a reader that takes one line.

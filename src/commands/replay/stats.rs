@@ -114,8 +114,10 @@ impl Stats {
     }
 
     fn faults_text(&self) -> String {
-        let told =
-            |fault: &Fault| format!("{}: {}: {} ({})\n", fault.at, fault.reason, fault.message, fault.place);
+        let told = |fault: &Fault| {
+            let Fault { at, reason, place, message } = fault;
+            format!("{}\n", visible(&format!("{at}: {reason}: {message} ({place})")))
+        };
         let mut text: String = self.faults.iter().map(told).collect();
         let all: u64 = self.dead_letters.values().sum();
         let more = all.saturating_sub(self.faults.len() as u64);
