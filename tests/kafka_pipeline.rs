@@ -74,7 +74,7 @@ fn the_live_path_holds_on_a_real_broker() {
     let mut weir = Instance::new(brokers, &broker::unique("live"));
     weir.command(&["topics", "create"]);
     let reader = Readback::new(&weir.kafka, &weir.names);
-    weir.start_with(&[("RUST_LOG", "info,weir::pipeline::commit=debug")]);
+    weir.start();
     println!(
         "ready {:.2?} after the start; broker and topics {:.1?}",
         weir.wait_until_ready(),
@@ -127,7 +127,6 @@ fn stream_with_poison(weir: &mut Instance, brokers: &str) -> (Sent, String) {
     assert!(poison.next().is_none(), "all poison was sent");
     let metrics = weir.metrics();
     tell_speed(&metrics, total, took, produced);
-    println!("{}", weir.log());
     (sent, changed.expect("the policy changed"))
 }
 

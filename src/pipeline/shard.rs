@@ -37,7 +37,7 @@ pub struct ShardSettings {
     pub names: TopicNames,
     /// Which partition of the journal it is.
     pub shard: u32,
-    /// A batch is closed this long after its first record.
+    /// A batch is closed at most this long after its first record.
     pub interval: Duration,
     /// Or with this many records.
     pub records_max: usize,

@@ -6,10 +6,6 @@
 //! [`unique`], so they can share it.
 #![expect(clippy::disallowed_methods, reason = "a test waits for another process, and reads its environment")]
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses its own part")]
-#![allow(
-    clippy::disallowed_methods,
-    reason = "a broker is found by the environment and awaited by the clock"
-)]
 
 use std::fs;
 use std::io::Write as _;
