@@ -10,7 +10,7 @@
 //! | unknown | a new producer settles it; the committed offsets say which way |
 //! | fenced or fatal | the shard is given up: state may hold what was never told |
 
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -115,14 +115,20 @@ impl Committer {
         }
     }
 
-    /// Waits until all jobs are committed, then ends the thread.
-    pub(crate) fn close(mut self) -> Result<(), GiveUp> {
+    /// Waits until all jobs are committed, then ends the thread. False when that took longer than `patience`: the
+    /// thread is then left behind, and what it may yet commit is whole.
+    pub(crate) fn close(mut self, patience: Duration) -> Result<bool, GiveUp> {
         self.jobs = None;
-        let ended = self.done.iter().find_map(Result::err);
-        if let Some(thread) = self.thread.take() {
-            thread.join().map_err(|_| GiveUp::Gone)?;
+        let watch = Stopwatch::start();
+        loop {
+            match self.done.recv_timeout(patience.saturating_sub(watch.elapsed())) {
+                Ok(done) => drop(done?),
+                Err(RecvTimeoutError::Timeout) => return Ok(false),
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
         }
-        ended.map_or(Ok(()), Err)
+        self.thread.take().map_or(Ok(()), JoinHandle::join).map_err(|_| GiveUp::Gone)?;
+        Ok(true)
     }
 }
 
@@ -155,8 +161,13 @@ impl<F: FnMut(&mut Report)> Bench<F> {
         loop {
             attempts += 1;
             let member = || self.member.lock().unwrap_or_else(PoisonError::into_inner).group_metadata();
-            let error = match self.transactions.commit(&[&job.out], &job.offsets, member, |_: Step| {}) {
-                Ok(()) => return Ok(()),
+            let (watch, mut steps) = (Stopwatch::start(), Vec::new());
+            let before = |step: Step| steps.push((step, watch.seconds()));
+            let error = match self.transactions.commit(&[&job.out], &job.offsets, member, before) {
+                Ok(()) => {
+                    tracing::debug!(records = job.out.len(), bytes = job.out.bytes(), ?steps, "committed");
+                    return Ok(());
+                }
                 Err(error) => error,
             };
             tracing::warn!(%error, attempts, "a transaction did not commit");

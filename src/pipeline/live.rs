@@ -129,7 +129,7 @@ fn own(
 fn leave(member: Arc<Mutex<Ownership>>) {
     if let Some(member) = Arc::into_inner(member) {
         let member = member.into_inner().unwrap_or_else(PoisonError::into_inner);
-        if !member.leave(Duration::from_secs(5)) {
+        if !member.leave(Duration::from_secs(2)) {
             tracing::warn!("leaving the group took too long; it learns of it by the session timeout");
         }
     }

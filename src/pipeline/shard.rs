@@ -12,8 +12,8 @@ use crate::engine::policy::Policy;
 use crate::engine::time::Span;
 use crate::metrics::{self, EvictionCause};
 use crate::stream::{
-    Input, InputEvent, InputLimits, InputProblem, KafkaSettings, Lookup, Ownership, StreamError, Topic,
-    TopicNames, TopicStart, Transactions,
+    Input, InputEvent, InputLimits, InputOffset, InputProblem, KafkaSettings, Lookup, Ownership, StreamError,
+    Topic, TopicNames, TopicStart, Transactions,
 };
 
 use super::batch::Batch;
@@ -23,6 +23,8 @@ use super::score::{Report, Scorer};
 
 /// How long a question to the brokers may take.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long the last batch may take to be committed once it is to stop.
+const FAREWELL: Duration = Duration::from_secs(5);
 /// A tick is fed at most so often.
 const TICK_EVERY: Duration = Duration::from_secs(1);
 
@@ -35,7 +37,7 @@ pub struct ShardSettings {
     pub names: TopicNames,
     /// Which partition of the journal it is.
     pub shard: u32,
-    /// A batch is closed this long after its first record.
+    /// A batch is closed at most this long after its first record.
     pub interval: Duration,
     /// Or with this many records.
     pub records_max: usize,
@@ -98,6 +100,8 @@ pub struct Shard {
     /// Room of committed jobs, to be used again.
     spare: Vec<Job>,
     leads: Leads,
+    /// Where each partition goes on, as handed over last.
+    positions: BTreeMap<(Topic, i32), i64>,
     /// Evictions told so far, by table.
     evicted: BTreeMap<String, [u64; 2]>,
     started: Stopwatch,
@@ -117,6 +121,7 @@ impl Shard {
     ) -> Result<Self, ShardError> {
         let transactions = Transactions::open(&settings.kafka, settings.shard, &settings.names, PATIENCE)?;
         let starts = starts(&settings)?;
+        let positions = positions(&starts);
         let limits = InputLimits { batch_records: settings.records_max.min(5_000), ..InputLimits::default() };
         let input = Input::open(&settings.kafka, &settings.names, &starts, limits, PATIENCE)?;
         let committer = Committer::start(Arc::clone(&settings), Arc::clone(&member), transactions, told)?;
@@ -128,6 +133,7 @@ impl Shard {
             member,
             spare: Vec::new(),
             leads: Leads::default(),
+            positions,
             evicted: BTreeMap::new(),
             started: Stopwatch::start(),
             ticked: Stopwatch::start(),
@@ -145,8 +151,10 @@ impl Shard {
             self.check_ownership()?;
             self.step(wishes)?;
         }
-        self.committer.close()?;
-        self.input.close(Duration::from_secs(5));
+        if !self.committer.close(FAREWELL)? {
+            tracing::warn!("the last batch is not committed: it is decided again after the next start");
+        }
+        self.input.close(Duration::from_secs(1));
         Ok(())
     }
 
@@ -179,9 +187,16 @@ impl Shard {
         self.tick(&mut job);
         self.scorer.look_up((wishes.wanted)(), &mut job.report);
         job.report.seconds = watch.seconds();
-        job.offsets = batch.offsets();
+        job.offsets = self.moved(batch.offsets());
         batch.records.into_iter().for_each(|records| self.input.recycle(records));
         self.hand_over(job)
+    }
+
+    /// Those that are not where they were: an end that is reached alone is no reason for a transaction.
+    fn moved(&mut self, offsets: Vec<InputOffset>) -> Vec<InputOffset> {
+        let moves =
+            |at: &InputOffset| self.positions.insert((at.topic, at.partition), at.next) != Some(at.next);
+        offsets.into_iter().filter(moves).collect()
     }
 
     /// Records until the interval is over, the batch is full, or there is something else to do. While the batch before is
@@ -280,6 +295,14 @@ impl Shard {
             metrics::evictions(&table.name, EvictionCause::Budget, now[1].saturating_sub(told[1]));
         }
     }
+}
+
+fn positions(starts: &[TopicStart]) -> BTreeMap<(Topic, i32), i64> {
+    let each = |start: &TopicStart| {
+        let topic = start.topic;
+        start.positions.clone().into_iter().map(move |(partition, next)| ((topic, partition), next))
+    };
+    starts.iter().flat_map(each).collect()
 }
 
 /// Where each input topic goes on: at the committed offset, else at the beginning of what is held.

@@ -39,7 +39,10 @@ fn forbids(difference: &Difference) -> bool {
 fn refused(broken: &[Difference]) -> Failure {
     let mut told: Vec<String> = broken.iter().map(ToString::to_string).collect();
     if broken.iter().any(|difference| difference.what == "topic") {
-        told.push("make what is missing with `weir topics create`".to_owned());
+        told.push(
+            "make what is missing with `weir topics create`; a topic that may not be described looks missing"
+                .to_owned(),
+        );
     }
     if broken.iter().any(|difference| difference.what == "partitions") {
         told.push("`topics.shards` must be the number of the journal's partitions".to_owned());

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
+use crate::commands::table::visible;
 use crate::engine::time::Timestamp;
 use crate::replay::Summary;
 
