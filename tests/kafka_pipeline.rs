@@ -111,6 +111,8 @@ fn stream_with_poison(weir: &mut Instance, brokers: &str) -> (Sent, String) {
             send_poison(brokers, &topic, poison.next(), number, &mut sent);
         }
         if number == EVENTS / 3 {
+            let under_way = EVENTS as f64 / 5.0;
+            weir.wait("under way", |weir| weir.metrics().sum("weir_events_total", "outcome") >= under_way);
             weir.swap_policy("second", raised);
         }
         // The stream flows on, slower, until the new policy holds: so it changes in its middle.
