@@ -154,7 +154,11 @@ impl Traffic {
             out,
             r#"{{"event_id":"e{number:011}","occurred_at":{at},"action":"{action}","user_id":"u{user:08}","#
         )?;
-        write!(out, r#""target_id":"article-{target:06}","target_owner_id":"u{:08}","#, mix(target) % self.users)?;
+        write!(
+            out,
+            r#""target_id":"article-{target:06}","target_owner_id":"u{:08}","#,
+            mix(target) % self.users
+        )?;
         let [_, _, _, _, _, b, c, d] = address.to_be_bytes();
         write!(out, r#""ip":"{}.{b}.{c}.{d}","#, 11 + address % 180)?;
         write!(out, r#""device":{{"id":"d{:012x}","os":"Windows 11","#, device >> 16)?;
