@@ -92,6 +92,9 @@ pub enum Command {
 const RUN_HELP: &str = "\
 Stop it with SIGTERM or Ctrl-C: the batch under way is committed first. SIGHUP reads the policy again.
 
+At the start Kafka must answer within 20 seconds (else it ends with 69) and the topics must be there (else with 1).
+Once it runs, an outage is waited out, and /readyz says what is missing.
+
 Examples:
   weir run
   weir run --config /etc/weir/weir.toml --brokers kafka-1:9092,kafka-2:9092
@@ -156,6 +159,13 @@ pub struct ConfigArgs {
 }
 
 impl ConfigArgs {
+    /// What the environment says, for commands without these flags.
+    #[expect(clippy::disallowed_methods, reason = "the command line reads the environment")]
+    pub fn from_environment() -> Self {
+        let config = std::env::var_os("WEIR_CONFIG").map(PathBuf::from);
+        Self { config, brokers: None }
+    }
+
     /// Loads the configuration with what was typed and what the environment says.
     ///
     /// # Errors
@@ -264,9 +274,9 @@ impl CheckArgs {
 /// Where a policy is.
 #[derive(Clone, Debug, Args)]
 pub struct PolicyArgs {
-    /// Folder of the policy
-    #[arg(long, value_name = "DIR", env = "WEIR_POLICY", default_value = "config/policy")]
-    pub policy: PathBuf,
+    /// Folder of the policy [default: the configured one, else the standard policy]
+    #[arg(long, value_name = "DIR", env = "WEIR_POLICY")]
+    pub policy: Option<PathBuf>,
 }
 
 /// `weir ban`

@@ -1,14 +1,58 @@
-//! weir stands across an event stream and scores the risk of each interaction.
+//! weir stands across an event stream. It measures the flow per user, target, address and device, tells honest crowds
+//! from bought ones, and lets through, demotes, challenges, holds, rejects or blocks. Each verdict says why.
+//!
+//! # The road of one event
+//!
+//! ```text
+//!  record -> wire::interaction::decode -> Engine::apply -> pipeline::encode -> one Kafka transaction
+//!  (bytes)            (Event)              (Judgement)         (bytes)         (decisions + bans + offsets)
+//! ```
+//!
+//! 1. [`stream`] copies records of the assigned partitions out of the Kafka client, as bytes.
+//! 2. [`pipeline`] gathers them into a batch, orders it by a pure merge and decodes as it goes ([`wire`]).
+//! 3. [`engine`] applies each input: *arrive* (effective time, duplicates), *look* (facts, signals, limits), *decide*
+//!    (bans, limits, rules, score, guards), *record* (what counts, penalties, cases). See `engine/apply.rs`.
+//! 4. [`pipeline`] encodes what is to be told and commits it with the input offsets in one transaction, while the next
+//!    batch is scored.
+//! 5. Behind the commit, [`desk`] shows it to people who ask over HTTP.
+//!
+//! # The rooms
+//!
+//! | room | what is in it | what it does not know |
+//! |---|---|---|
+//! | [`engine`] | windows, limits, signals, policy, score, bans, cases | Kafka, disk, clock, threads, JSON |
+//! | [`wire`] | bytes to nouns and back, one file a schema | Kafka, state |
+//! | [`stream`] | Kafka in and out, ownership, transactions, an embedded broker | what the bytes mean |
+//! | [`pipeline`] | who runs what: threads, batches, shards | how a verdict is made |
+//! | [`replay`] | the engine over files; the tests beside rules | Kafka |
+//! | [`sim`] | simulated traffic, honest and not | how it will be judged |
+//! | [`desk`] | HTTP: metrics, health, subjects | the engine's state |
+//! | [`config`], [`cli`], [`commands`], [`run`], [`demo`] | what is configured and typed, and where all meet | |
+//! | [`clock`], [`metrics`], [`log`] | the only clock; every metric; logs | |
+//!
+//! # Invariants
+//!
+//! - The engine's state is a function of its inputs in their order. Live, replay, demo and tests run the same code.
+//! - Each consumed record ends in exactly one [`engine::Outcome`]; the sum of the outcomes is what was consumed.
+//! - What is told and the offsets it follows from become visible together or not at all.
+//! - What an event does not say is unknown, and unknown is no evidence against anybody.
+//! - An address is never banned by the machine.
+//! - All state is bounded by configured budgets; what was approximate or evicted is in the decision's `quality`.
+//!
+//! The borders between rooms are held by `tests/architecture.rs`.
 
 pub mod cli;
 pub mod clock;
+pub mod commands;
 pub mod config;
+pub mod demo;
 pub mod desk;
 pub mod engine;
 pub mod log;
 pub mod metrics;
 pub mod pipeline;
 pub mod replay;
+pub mod run;
 pub mod sim;
 pub mod stream;
 pub mod wire;

@@ -1,19 +1,24 @@
 //! The `weir` command.
 
-use std::io::Write;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::Parser;
 use weir::cli::{self, Cli, Command, exit};
+use weir::commands::{self, Failure, finish};
 
 fn main() -> ExitCode {
-    let command = Cli::parse().command;
-    ExitCode::from(match command {
-        Command::Completions { shell } => written(cli::completions(shell, &mut std::io::stdout())),
-        _ => written(write!(std::io::stderr(), "{}", Cli::command().render_help())).max(exit::USAGE),
+    ExitCode::from(match Cli::parse().command {
+        Command::Run(args) => weir::run::run(&args),
+        Command::Demo(args) => weir::demo::run(&args),
+        Command::Replay(args) => commands::replay::run(&args),
+        Command::Check(args) => commands::check::run(&args),
+        Command::Test(args) => commands::test::run(&args),
+        Command::Ban(args) => commands::ban::run(&args),
+        Command::Topics(args) => commands::topics::run(&args),
+        Command::Signals(args) => commands::signals::run(&args),
+        Command::Completions { shell } => {
+            let written = cli::completions(shell, &mut std::io::stdout());
+            finish(written.map(|()| exit::OK).map_err(|error| Failure::of_output("stdout", &error)))
+        }
     })
-}
-
-fn written(result: std::io::Result<()>) -> u8 {
-    if result.is_ok() { exit::OK } else { exit::FAILURE }
 }

@@ -1,5 +1,7 @@
 //! The Kafka room against a real Apache Kafka: topics, transactions, fencing, ownership, and odd records.
 
+#![expect(clippy::disallowed_methods, reason = "a test waits for other processes, and reads its environment")]
+
 #[path = "support/broker.rs"]
 mod broker;
 #[path = "support/raw_produce.rs"]

@@ -204,9 +204,9 @@ fn properties(section: &mut Section<'_>) -> BTreeMap<String, Property> {
     for (name, value, place) in section.entries("properties") {
         match secret::property(section, value.get_ref()) {
             Ok(value) => {
-                properties.insert(name, Property { value, place });
+                properties.insert(name, Property { value, place: place.without_source() });
             }
-            Err(reason) => section.error(&place, format!("`{name}`: {reason}")),
+            Err(reason) => section.error(&place.without_source(), format!("`{name}`: {reason}")),
         }
     }
     properties

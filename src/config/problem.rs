@@ -27,6 +27,17 @@ pub enum Place {
     Default,
 }
 
+impl Place {
+    /// The same without the line it is on, which may hold a secret.
+    #[must_use]
+    pub(super) fn without_source(mut self) -> Self {
+        if let Place::File(at) = &mut self {
+            at.source.clear();
+        }
+        self
+    }
+}
+
 /// A position in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilePlace {
@@ -38,7 +49,7 @@ pub struct FilePlace {
     pub column: usize,
     /// Characters concerned, at least 1.
     pub width: usize,
-    /// The whole line.
+    /// The whole line; empty when it must not be shown.
     pub source: String,
 }
 
@@ -54,9 +65,17 @@ impl FilePlace {
             line: text[..line_start].matches('\n').count() + 1,
             column: text[line_start..start].chars().count() + 1,
             width: text[start..end].chars().count().max(1),
-            source: text[line_start..line_end].trim_end().to_owned(),
+            source: shown(&text[line_start..line_end]),
         }
     }
+}
+
+/// A line as it may be shown: not at all when its key holds a secret.
+fn shown(line: &str) -> String {
+    let key = line.split('=').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let secret = ["token", "seed", "password", "secret", ".pem"].iter().any(|word| key.contains(word));
+    let harmless = ["_file", "_id"].iter().any(|end| key.ends_with(end));
+    if secret && !harmless { String::new() } else { line.trim_end().to_owned() }
 }
 
 fn floor_char(text: &str, at: usize) -> usize {
@@ -110,7 +129,9 @@ impl fmt::Display for Problem {
             Place::Default => {}
         }
         write!(f, "{severity}: {}", self.message)?;
-        if let Place::File(at) = &self.place {
+        if let Place::File(at) = &self.place
+            && !at.source.is_empty()
+        {
             excerpt(f, at)?;
         }
         match &self.help {

@@ -15,6 +15,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::problem::{FilePlace, Place, Problem};
 use super::units;
+use crate::engine::policy::nearest::did_you_mean;
 use crate::engine::time::Span;
 
 /// Values that win over the file: flags first, then environment variables.
@@ -25,12 +26,13 @@ pub struct Overrides {
 }
 
 impl Overrides {
-    /// None but those of the environment: `WEIR_<SECTION>_<KEY>`, for instance `WEIR_HTTP_LISTEN`.
+    /// None but those of the environment: `WEIR_<SECTION>_<KEY>`, for instance `WEIR_HTTP_LISTEN`. An empty one
+    /// counts as not set.
     #[expect(clippy::disallowed_methods, reason = "the configuration is what reads the environment")]
     pub fn from_environment() -> Self {
         let named = |section: &str, key: &str| {
             let name = variable(section, key);
-            std::env::var(&name).ok().map(|value| (name, value))
+            std::env::var(&name).ok().filter(|value| !value.is_empty()).map(|value| (name, value))
         };
         let environment = super::KNOBS.iter().filter_map(|(section, key)| named(section, key)).collect();
         Self { flags: BTreeMap::new(), environment }
@@ -335,16 +337,8 @@ fn unknown_key(
 ) -> Problem {
     let name = key.get_ref().as_ref();
     let problem = Problem::error(source.place(key.span()), format!("unknown {what} `{name}`"));
-    match nearest(name, known) {
-        Some(near) => problem.with_help(format!("did you mean `{near}`?")),
-        None => problem.with_help(format!("known here: {}", known.join(", "))),
+    match did_you_mean(name, known) {
+        Some(help) => problem.with_help(help),
+        None => problem,
     }
-}
-
-/// The known word that `name` is most likely a misspelling of.
-pub(super) fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
-    let distance = |word: &&str| strsim::damerau_levenshtein(name, word);
-    let near = known.iter().copied().min_by_key(distance)?;
-    let allowed = (name.chars().count() / 3).max(1);
-    (distance(&near) <= allowed || near.starts_with(name) || name.starts_with(near)).then_some(near)
 }

@@ -8,7 +8,6 @@ use super::serving::Answer;
 use super::subject::{AccountSeen, DeviceSeen, Penalty, Subject, VerdictSeen};
 use crate::engine::ban::{Ban, Origin};
 use crate::engine::decision::risk_percent;
-use crate::engine::entity::Entity;
 use crate::engine::time::Timestamp;
 
 /// The body of `GET /v1/subjects/{kind}/{value}`.
@@ -19,7 +18,9 @@ pub(super) struct SubjectBody<'a> {
     known: bool,
     as_of: Option<String>,
     bans: Vec<BanBody<'a>>,
+    first_seen: Option<String>,
     seen_at: Option<String>,
+    settled_accounts: Option<u64>,
     penalty: Option<PenaltyBody>,
     account: Option<AccountBody<'a>>,
     device: Option<DeviceBody<'a>>,
@@ -54,7 +55,6 @@ struct PenaltyBody {
 struct AccountBody<'a> {
     created_at: Option<String>,
     age_seconds: Option<i64>,
-    first_seen: Option<String>,
     plan: Option<&'a str>,
     active_days: Option<u32>,
 }
@@ -80,8 +80,9 @@ struct VerdictBody<'a> {
 }
 
 impl<'a> SubjectBody<'a> {
-    /// The answer about an entity.
-    pub(super) fn new(entity: &'a Entity, answer: &'a Answer) -> Self {
+    /// An answer as it is told.
+    pub(super) fn new(answer: &'a Answer) -> Self {
+        let entity = &answer.entity;
         let subject = answer.subject.as_deref();
         let device = subject.and_then(|subject| subject.device.as_ref());
         let account = subject.and_then(|subject| subject.account.as_ref());
@@ -91,7 +92,9 @@ impl<'a> SubjectBody<'a> {
             known: subject.is_some(),
             as_of: answer.as_of.map(text),
             bans: answer.bans.iter().map(ban).collect(),
+            first_seen: subject.and_then(|subject| subject.first_seen).map(text),
             seen_at: subject.map(|subject| text(subject.seen_at)),
+            settled_accounts: subject.and_then(|subject| subject.settled_accounts),
             penalty: subject.and_then(|subject| subject.penalty).map(penalty),
             account: account.map(|account| account_body(account, answer.now)),
             device: device.map(device_body),
@@ -129,7 +132,6 @@ fn account_body(account: &AccountSeen, now: Timestamp) -> AccountBody<'_> {
     AccountBody {
         created_at: account.created_at.map(text),
         age_seconds: account.created_at.map(|created| now.since(created).millis() / 1000),
-        first_seen: account.first_seen.map(text),
         plan: account.plan.as_deref(),
         active_days: account.active_days,
     }

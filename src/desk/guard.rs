@@ -97,11 +97,11 @@ mod tests {
 
     #[test]
     fn loopback_has_few_names() {
-        for host in ["localhost", "LOCALHOST:8088", "127.0.0.1", "127.9.9.9:1", "[::1]", "[::1]:8088", "::1"]
-        {
+        for host in ["localhost", "LOCALHOST:8088", "127.0.0.1", "127.9.9.9:1", "[::1]", "[::1]:8088"] {
             assert!(is_loopback(host), "{host}");
         }
-        for host in ["", "example.com", "localhost.example.com", "127.0.0.1.nip.io:80", "10.0.0.1", "[::2]:1"]
+        for host in
+            ["", "example.com", "localhost.example.com", "127.0.0.1.nip.io:80", "10.0.0.1", "[::2]:1", "::1"]
         {
             assert!(!is_loopback(host), "{host}");
         }

@@ -33,6 +33,12 @@ use crate::metrics;
 /// Why the desk could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum DeskError {
+    /// Other machines could reach it, and there is no token.
+    #[error("{address} can be reached from other machines, and there is no token")]
+    Unguarded {
+        /// The address.
+        address: SocketAddr,
+    },
     /// The address cannot be had.
     #[error("cannot listen on {address}: {source}")]
     Listen {
@@ -58,7 +64,8 @@ impl Desk {
     /// Starts listening at `address` with the limits and the token of `http`.
     ///
     /// # Errors
-    /// When the address cannot be had or the thread cannot be made.
+    /// When other machines could reach it and there is no token, when the address cannot be had, or when the thread
+    /// cannot be made.
     pub fn start(
         address: SocketAddr,
         http: &Http,
@@ -66,38 +73,22 @@ impl Desk {
         readiness: Arc<Readiness>,
         metrics: metrics::Handle,
     ) -> Result<Self, DeskError> {
+        if http.token.is_none() && !address.ip().is_loopback() {
+            return Err(DeskError::Unguarded { address });
+        }
         let failed = |source| DeskError::Listen { address, source };
         let listener = server::bind(address).map_err(failed)?;
         let bound = listener.local_addr().map_err(failed)?;
+        let stall_timeout = duration(http.stall_timeout);
         let limits = server::Limits {
             connections_max: http.connections_max,
             request_timeout: duration(http.request_timeout),
         };
-        let shared = routes::Shared {
-            serving,
-            readiness,
-            metrics: metrics.clone(),
-            stall_timeout: duration(http.stall_timeout),
-        };
-        let guard = guard::Guard::new(http.token.as_ref());
-        let router = routes::router(shared, guard, limits.request_timeout);
-        let runtime =
-            tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(DeskError::Thread)?;
+        let shared = routes::Shared { serving, readiness, metrics: metrics.clone(), stall_timeout };
+        let router = routes::router(shared, guard::Guard::new(http.token.as_ref()), limits.request_timeout);
         let (stop, stopped) = watch::channel(false);
-        let run = move || {
-            runtime.block_on(async {
-                let listener = match tokio::net::TcpListener::from_std(listener) {
-                    Ok(listener) => listener,
-                    Err(error) => return tracing::error!(%error, "the HTTP listener was lost"),
-                };
-                tokio::select! {
-                    () = server::serve(listener, router, limits, stopped) => {}
-                    never = server::upkeep(metrics) => match never {},
-                }
-            });
-        };
-        let thread = std::thread::Builder::new().name("desk".to_owned()).spawn(run);
-        Ok(Self { address: bound, stop, thread: Some(thread.map_err(DeskError::Thread)?) })
+        let thread = spawn(server::Server { listener, router, limits, metrics, stopped })?;
+        Ok(Self { address: bound, stop, thread: Some(thread) })
     }
 
     /// Where it listens; tells the port when 0 was asked for.
@@ -114,6 +105,17 @@ impl Drop for Desk {
             tracing::error!("the HTTP thread panicked");
         }
     }
+}
+
+fn spawn(server: server::Server) -> Result<JoinHandle<()>, DeskError> {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(DeskError::Thread)?;
+    let run = move || {
+        if let Err(error) = runtime.block_on(server.run()) {
+            tracing::error!(%error, "the HTTP listener was lost");
+        }
+    };
+    std::thread::Builder::new().name("desk".to_owned()).spawn(run).map_err(DeskError::Thread)
 }
 
 fn duration(span: Span) -> Duration {

@@ -103,6 +103,7 @@ impl Readiness {
         let missing = |check: Check| CheckState { check, missing: Some(check.at_first().to_owned()) };
         let checks = Check::ALL.map(missing).to_vec();
         let report = Report { checks, notes: Vec::new(), stopping: false };
+        metrics::ready(false);
         Self { report: Mutex::new(report), moved: Mutex::new(None) }
     }
 
@@ -113,13 +114,13 @@ impl Readiness {
 
     /// The check fails; `missing` says what is missing, in words that an operator can act on.
     pub fn fail(&self, check: Check, missing: impl Into<String>) {
-        self.set(check, Some(missing.into()));
+        self.set(check, Some(&missing.into()));
     }
 
-    fn set(&self, check: Check, missing: Option<String>) {
+    fn set(&self, check: Check, missing: Option<&String>) {
         self.change(|report| {
             for state in report.checks.iter_mut().filter(|state| state.check == check) {
-                state.missing.clone_from(&missing);
+                state.missing = missing.cloned();
             }
         });
     }

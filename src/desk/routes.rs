@@ -99,8 +99,8 @@ async fn subject(
         return Err(Problem::new(StatusCode::BAD_REQUEST, "the value is not percent-encoded UTF-8"));
     };
     let entity = entity(&kind, value)?;
-    let answer = shared.serving.ask(&entity);
-    Ok(Json(SubjectBody::new(&entity, &answer)).into_response())
+    let answer = shared.serving.ask(entity);
+    Ok(Json(SubjectBody::new(&answer)).into_response())
 }
 
 fn entity(kind: &str, value: String) -> Result<Entity, Problem> {

@@ -42,26 +42,41 @@ pub(super) struct Limits {
     pub(super) request_timeout: Duration,
 }
 
-/// Serves until `stop` changes or its sender is gone.
-pub(super) async fn serve(
-    listener: TcpListener,
-    router: Router,
-    limits: Limits,
-    mut stop: watch::Receiver<bool>,
-) {
+/// A listener with all it needs to serve.
+pub(super) struct Server {
+    pub(super) listener: std::net::TcpListener,
+    pub(super) router: Router,
+    pub(super) limits: Limits,
+    pub(super) metrics: metrics::Handle,
+    /// Serving ends when this changes or its sender is gone.
+    pub(super) stopped: watch::Receiver<bool>,
+}
+
+impl Server {
+    /// Serves until it is stopped.
+    pub(super) async fn run(self) -> std::io::Result<()> {
+        let listener = TcpListener::from_std(self.listener)?;
+        tokio::select! {
+            () = serve(listener, self.router, self.limits, self.stopped) => Ok(()),
+            never = upkeep(self.metrics) => match never {},
+        }
+    }
+}
+
+async fn serve(listener: TcpListener, router: Router, limits: Limits, mut stopped: watch::Receiver<bool>) {
     let slots = Arc::new(Semaphore::new(limits.connections_max));
     let mut connections = JoinSet::new();
     loop {
         let slot = Arc::clone(&slots).acquire_owned();
         let accepted = tokio::select! {
-            _ = stop.changed() => break,
+            _ = stopped.changed() => break,
             accepted = async { (slot.await, listener.accept().await) } => accepted,
         };
         let (Ok(slot), Ok((stream, _))) = accepted else {
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
-        let connection = connection(stream, router.clone(), limits, stop.clone());
+        let connection = connection(stream, router.clone(), limits, stopped.clone());
         connections.spawn(async move {
             connection.await;
             drop(slot);
@@ -75,7 +90,7 @@ pub(super) async fn serve(
     }
 }
 
-async fn connection(stream: TcpStream, router: Router, limits: Limits, mut stop: watch::Receiver<bool>) {
+async fn connection(stream: TcpStream, router: Router, limits: Limits, mut stopped: watch::Receiver<bool>) {
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
@@ -84,11 +99,10 @@ async fn connection(stream: TcpStream, router: Router, limits: Limits, mut stop:
         .max_headers(HEADERS_MAX);
     let service = TowerToHyperService::new(router);
     let io = TokioIo::new(stream);
-    let connection = std::pin::pin!(builder.serve_connection(io, service));
-    let mut connection = connection;
+    let mut connection = std::pin::pin!(builder.serve_connection(io, service));
     let served = tokio::select! {
         served = connection.as_mut() => served,
-        _ = stop.changed() => {
+        _ = stopped.changed() => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }
@@ -99,7 +113,7 @@ async fn connection(stream: TcpStream, router: Router, limits: Limits, mut stop:
 }
 
 /// Folds metric samples until the end.
-pub(super) async fn upkeep(metrics: metrics::Handle) -> Infallible {
+async fn upkeep(metrics: metrics::Handle) -> Infallible {
     let mut interval = tokio::time::interval(UPKEEP);
     loop {
         interval.tick().await;

@@ -6,7 +6,7 @@
 //! within their budget (the least recently used leave), notes within [`WANTED_MAX`]; bans are as many as there are.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use moka::policy::EvictionPolicy;
@@ -15,6 +15,7 @@ use moka::sync::Cache;
 use super::bans::Bans;
 use super::subject::{Subject, SubjectUpdate};
 use crate::clock::{self, Stopwatch};
+use crate::engine::address::Address;
 use crate::engine::ban::{Ban, BanChange};
 use crate::engine::entity::{Entity, EntityKind};
 use crate::engine::time::{Span, Timestamp};
@@ -47,6 +48,8 @@ pub struct ServingUpdate {
 /// What is known of one entity.
 #[derive(Clone, Debug)]
 pub struct Answer {
+    /// Whom it is about; an address in its normal form.
+    pub entity: Entity,
     /// The time of the stream that the answer reflects; `None` before the first commit.
     pub as_of: Option<Timestamp>,
     /// The reader's time, against which bans were held.
@@ -64,6 +67,7 @@ pub struct Serving {
     subjects: Cache<Entity, Arc<Subject>>,
     wanted: Mutex<HashSet<Entity>>,
     time: ReaderTime,
+    ipv6_prefix: AtomicU8,
     as_of: AtomicI64,
     published: Mutex<Stopwatch>,
 }
@@ -81,6 +85,7 @@ impl Serving {
             subjects: cache.weigher(weight).build(),
             wanted: Mutex::default(),
             time,
+            ipv6_prefix: AtomicU8::new(64),
             as_of: AtomicI64::new(NOTHING_YET),
             published: Mutex::new(Stopwatch::start()),
         }
@@ -118,17 +123,32 @@ impl Serving {
         self.subjects.insert(subject.entity.clone(), Arc::new(subject));
     }
 
-    /// What is known of an entity now. An unknown one is noted as wanted.
-    pub fn ask(&self, entity: &Entity) -> Answer {
+    /// From now on IPv6 addresses are looked up by this prefix: the policy's.
+    pub fn set_ipv6_prefix(&self, prefix: u8) {
+        self.ipv6_prefix.store(prefix, Ordering::Relaxed);
+    }
+
+    /// What is known of an entity now. An unknown one is noted as wanted. Any spelling of an address will do.
+    pub fn ask(&self, entity: Entity) -> Answer {
+        let entity = self.normalise(entity);
         let now = self.now();
         let bans = self.bans.read().unwrap_or_else(PoisonError::into_inner);
-        let in_force = bans.in_force(entity, now);
+        let in_force = bans.in_force(&entity, now);
         drop(bans);
-        let subject = self.subjects.get(entity);
+        let subject = self.subjects.get(&entity);
         if subject.is_none() {
-            self.want(entity);
+            self.want(&entity);
         }
-        Answer { as_of: self.as_of(), now, bans: in_force, subject }
+        Answer { entity, as_of: self.as_of(), now, bans: in_force, subject }
+    }
+
+    fn normalise(&self, entity: Entity) -> Entity {
+        let prefix = self.ipv6_prefix.load(Ordering::Relaxed);
+        let bare = entity.value.strip_suffix(&format!("/{prefix}")).unwrap_or(&entity.value);
+        match (entity.kind, Address::parse(bare, prefix)) {
+            (EntityKind::Ip, Some(address)) => Entity::new(EntityKind::Ip, address.to_string()),
+            _ => entity,
+        }
     }
 
     /// The subjects that were asked for and not known, since the last call; in no order.
@@ -206,13 +226,13 @@ mod tests {
         let serving = Serving::new(1 << 20, ReaderTime::Stream);
         serving.publish(update(1000, vec![BanChange::InForce(vec![ban(user("u"), None)])], Vec::new()));
         for _ in 0..3 {
-            let answer = serving.ask(&user("u"));
+            let answer = serving.ask(user("u"));
             assert!(answer.subject.is_none() && !answer.bans.is_empty());
         }
         assert_eq!(serving.take_wanted(), [user("u")]);
         assert!(serving.take_wanted().is_empty());
         serving.publish(update(1001, Vec::new(), vec![SubjectUpdate::seen(user("u"), at(7))]));
-        assert_eq!(serving.ask(&user("u")).subject.map(|subject| subject.seen_at), Some(at(7)));
+        assert_eq!(serving.ask(user("u")).subject.map(|subject| subject.seen_at), Some(at(7)));
         assert!(serving.take_wanted().is_empty());
     }
 
@@ -223,7 +243,7 @@ mod tests {
         let end = Some(at(500_000));
         let bans = told.iter().map(|who| BanChange::InForce(vec![ban(who.clone(), end)])).collect();
         serving.publish(update(1000, bans, Vec::new()));
-        assert!(told.iter().all(|who| !serving.ask(who).bans.is_empty()));
+        assert!(told.iter().all(|who| !serving.ask(who.clone()).bans.is_empty()));
         let lifted = BanChange::Lifted {
             entity: user("lifted"),
             ban: Box::new(ban(user("lifted"), end)),
@@ -234,8 +254,24 @@ mod tests {
         let forever = BanChange::InForce(vec![ban(user("stays"), None)]);
         serving.publish(update(2000, vec![lifted, BanChange::Gone(user("gone")), forever], Vec::new()));
         serving.publish(update(500_000, Vec::new(), Vec::new()));
-        let banned = told.map(|who| !serving.ask(&who).bans.is_empty());
+        let banned = told.map(|who| !serving.ask(who).bans.is_empty());
         assert_eq!(banned, [false, false, false, true]);
+    }
+
+    #[test]
+    fn an_address_is_found_by_any_spelling() {
+        let serving = Serving::new(1 << 20, ReaderTime::Stream);
+        let banned = ["2001:db8::/64", "192.0.2.1"].map(|value| Entity::new(EntityKind::Ip, value));
+        let bans = banned.iter().map(|who| BanChange::InForce(vec![ban(who.clone(), None)])).collect();
+        serving.publish(update(1, bans, Vec::new()));
+        for value in ["2001:db8::/64", "2001:DB8::7", "[2001:db8::1]:443", "192.0.2.1", "::ffff:192.0.2.1"] {
+            let answer = serving.ask(Entity::new(EntityKind::Ip, value));
+            assert!(!answer.bans.is_empty() && banned.contains(&answer.entity), "{value}");
+        }
+        assert!(serving.take_wanted().iter().all(|wanted| banned.contains(wanted)));
+        serving.set_ipv6_prefix(56);
+        let wider = serving.ask(Entity::new(EntityKind::Ip, "2001:db8::7")).entity;
+        assert_eq!(wider.value, "2001:db8::/56");
     }
 
     /// The wall clock is far beyond a ban of 1970; the stream's time is not.
@@ -245,7 +281,7 @@ mod tests {
             let serving = Serving::new(1 << 20, time);
             let change = BanChange::InForce(vec![ban(user("u"), Some(at(86_400_000)))]);
             serving.publish(update(1000, vec![change], Vec::new()));
-            assert_eq!(!serving.ask(&user("u")).bans.is_empty(), banned, "{time:?}");
+            assert_eq!(!serving.ask(user("u")).bans.is_empty(), banned, "{time:?}");
         }
     }
 
@@ -261,7 +297,7 @@ mod tests {
             assert!(serving.subjects.weighted_size() <= memory);
         }
         assert!(serving.subjects.entry_count() > 1000, "{}", serving.subjects.entry_count());
-        let newest = (0..250).filter(|n| serving.ask(&user(format!("u39-{n}"))).subject.is_some()).count();
+        let newest = (0..250).filter(|n| serving.ask(user(format!("u39-{n}"))).subject.is_some()).count();
         assert_eq!(newest, 250);
     }
 
@@ -269,7 +305,7 @@ mod tests {
     fn notes_of_what_was_asked_for_are_bounded() {
         let serving = Serving::new(1 << 20, ReaderTime::Wall);
         for n in 0..2 * WANTED_MAX {
-            serving.ask(&user(n.to_string()));
+            serving.ask(user(n.to_string()));
         }
         assert_eq!(serving.take_wanted().len(), WANTED_MAX);
     }

@@ -7,7 +7,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::engine::decision::DecisionId;
-use crate::engine::entity::Entity;
+use crate::engine::entity::{Entity, EntityKind};
+use crate::engine::subject::Profile;
 use crate::engine::time::Timestamp;
 use crate::engine::verdict::Verdict;
 
@@ -28,8 +29,6 @@ pub struct Penalty {
 pub struct AccountSeen {
     /// When it was registered, as its owner service said.
     pub created_at: Option<Timestamp>,
-    /// When it was first seen here.
-    pub first_seen: Option<Timestamp>,
     /// Its plan.
     pub plan: Option<String>,
     /// Distinct days on which it was seen here.
@@ -73,8 +72,12 @@ pub struct VerdictSeen {
 pub struct SubjectUpdate {
     /// Whom it is about.
     pub entity: Entity,
+    /// When it was first seen here, where that is known.
+    pub first_seen: Option<Timestamp>,
     /// When it was seen.
     pub seen_at: Timestamp,
+    /// Distinct settled accounts behind it within a day, for an address.
+    pub settled_accounts: Option<u64>,
     /// Its penalty points.
     pub penalty: Option<Penalty>,
     /// Its account.
@@ -90,8 +93,35 @@ pub struct SubjectUpdate {
 impl SubjectUpdate {
     /// An update that tells nothing yet but that the subject was seen.
     pub fn seen(entity: Entity, seen_at: Timestamp) -> Self {
-        let signals = Vec::new();
-        Self { entity, seen_at, penalty: None, account: None, device: None, signals, verdict: None }
+        Self {
+            entity,
+            first_seen: None,
+            seen_at,
+            settled_accounts: None,
+            penalty: None,
+            account: None,
+            device: None,
+            signals: Vec::new(),
+            verdict: None,
+        }
+    }
+
+    /// What the engine knows of an entity at `now`, its bans apart; `None` when it was never seen.
+    pub fn of_profile(profile: Profile, now: Timestamp) -> Option<Self> {
+        let penalty = profile.penalty.map(|points| Penalty { points: points.into(), at: now });
+        let (first_seen, kind) = (profile.first_seen, profile.entity.kind);
+        let account =
+            AccountSeen { created_at: profile.created_at, plan: None, active_days: profile.active_days };
+        let id = profile.entity.value.clone();
+        let device = DeviceSeen { id, first_seen, penalty, ..DeviceSeen::default() };
+        Some(Self {
+            first_seen,
+            settled_accounts: profile.settled_accounts,
+            penalty,
+            account: (kind == EntityKind::User).then_some(account),
+            device: (kind == EntityKind::Device).then_some(device),
+            ..Self::seen(profile.entity, profile.last_seen?)
+        })
     }
 }
 
@@ -100,8 +130,12 @@ impl SubjectUpdate {
 pub struct Subject {
     /// Who it is.
     pub entity: Entity,
+    /// When it was first seen here.
+    pub first_seen: Option<Timestamp>,
     /// When it was last seen.
     pub seen_at: Timestamp,
+    /// Distinct settled accounts behind it within a day, for an address.
+    pub settled_accounts: Option<u64>,
     /// Its penalty points as last told.
     pub penalty: Option<Penalty>,
     /// Its account as last told.
@@ -119,7 +153,9 @@ impl Subject {
     pub(super) fn new(entity: Entity) -> Self {
         Self {
             entity,
+            first_seen: None,
             seen_at: Timestamp::default(),
+            settled_accounts: None,
             penalty: None,
             account: None,
             device: None,
@@ -131,6 +167,8 @@ impl Subject {
     /// Takes in an update. A revision of a decision takes the place of the decision it revises.
     pub(super) fn update(&mut self, update: SubjectUpdate) {
         self.seen_at = self.seen_at.max(update.seen_at);
+        self.first_seen = update.first_seen.or(self.first_seen);
+        self.settled_accounts = update.settled_accounts.or(self.settled_accounts);
         self.penalty = update.penalty.or(self.penalty);
         self.account = update.account.or_else(|| self.account.take());
         self.device = update.device.or_else(|| self.device.take());
@@ -154,34 +192,37 @@ impl Subject {
         self.verdicts.truncate(VERDICTS_KEPT);
     }
 
-    /// Memory it takes, in bytes, with what a cache needs beside it.
+    /// Memory it takes, in bytes, with what the allocator and a cache need beside it.
     pub(super) fn bytes(&self) -> usize {
-        const CACHE_ENTRY: usize = 256;
-        let text = |text: &Option<String>| text.as_ref().map_or(0, String::capacity);
-        let account = self.account.as_ref().map_or(0, |account| text(&account.plan));
-        let device = self.device.as_ref().map_or(0, |device| device.id.capacity());
-        let signals = self.signals.capacity() * size_of::<(Arc<str>, f64)>();
-        let verdicts: usize = self.verdicts.iter().map(verdict_bytes).sum();
-        let spare = (self.verdicts.capacity() - self.verdicts.len()) * size_of::<VerdictSeen>();
-        CACHE_ENTRY
-            + size_of::<Self>()
-            + 2 * self.entity.value.capacity()
-            + account
-            + device
-            + signals
-            + verdicts
-            + spare
+        // Measured: a cache of 100,000 profiles, resident memory less what is counted below.
+        const CACHE_ENTRY: usize = 640;
+        let plan = self.account.as_ref().and_then(|account| account.plan.as_ref());
+        let device = self.device.as_ref().map(|device| &device.id);
+        let texts = [plan, device, Some(&self.entity.value), Some(&self.entity.value)];
+        let texts: usize = texts.into_iter().flatten().map(|text| allocated(text.capacity())).sum();
+        let signals = allocated(self.signals.capacity() * size_of::<(Arc<str>, f64)>());
+        let verdicts = allocated(self.verdicts.capacity() * size_of::<VerdictSeen>());
+        let parts: usize = self.verdicts.iter().map(parts_bytes).sum();
+        CACHE_ENTRY + size_of::<Self>() + texts + signals + verdicts + parts
     }
 }
 
-fn verdict_bytes(verdict: &VerdictSeen) -> usize {
-    size_of::<VerdictSeen>() + verdict.action.capacity() + verdict.codes.capacity() * size_of::<Arc<str>>()
+/// What a verdict holds outside itself.
+fn parts_bytes(verdict: &VerdictSeen) -> usize {
+    allocated(verdict.action.capacity()) + allocated(verdict.codes.capacity() * size_of::<Arc<str>>())
+}
+
+/// What an allocation of this size takes: a header, and a multiple of 16 of at least 32.
+fn allocated(bytes: usize) -> usize {
+    match bytes {
+        0 => 0,
+        bytes => (bytes + 8).next_multiple_of(16).max(32),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::entity::EntityKind;
 
     fn verdict(offset: i64, revision: u32, verdict: Verdict) -> SubjectUpdate {
         let decision = DecisionId { partition: 0, offset, digest: 7, revision };
@@ -212,6 +253,29 @@ mod tests {
         let answers: Vec<Verdict> = subject.verdicts.iter().map(|verdict| verdict.verdict).collect();
         assert_eq!(answers, [Verdict::Allow, Verdict::Demote]);
         assert_eq!(subject.seen_at.millis(), 1002, "a revision of an older event is no newer sight");
+    }
+
+    #[test]
+    fn a_profile_of_the_engine_is_an_update() {
+        let at = Timestamp::from_millis;
+        let profile = Profile {
+            entity: Entity::new(EntityKind::User, "u"),
+            first_seen: Some(at(1)),
+            last_seen: Some(at(9)),
+            created_at: Some(at(0)),
+            active_days: Some(2),
+            penalty: Some(1.5),
+            settled_accounts: None,
+            bans: Vec::new(),
+        };
+        let unseen = Profile { last_seen: None, ..profile.clone() };
+        assert_eq!(SubjectUpdate::of_profile(unseen, at(10)), None);
+        let mut subject = Subject::new(profile.entity.clone());
+        subject.update(SubjectUpdate::of_profile(profile, at(10)).expect("it was seen"));
+        assert_eq!((subject.first_seen, subject.seen_at), (Some(at(1)), at(9)));
+        assert_eq!(subject.penalty, Some(Penalty { points: 1.5, at: at(10) }));
+        assert_eq!(subject.account.map(|account| account.active_days), Some(Some(2)));
+        assert_eq!(subject.device, None);
     }
 
     #[test]

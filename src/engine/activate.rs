@@ -28,7 +28,7 @@ const SHARED_SLOTS: u32 = 24;
 impl Engine {
     /// An engine without any state. `seed` keys all hashes: another seed is another state.
     pub fn new(policy: Arc<Policy>, seed: HashSeed) -> Self {
-        let plan = Plan::new(&policy);
+        let plan = Plan::new(&policy, None);
         let settings = &policy.settings;
         let settled_accounts = DistinctSpec::new(SHARED_WINDOW, SHARED_SLOTS);
         let address_words = profile::ADDRESS_WORDS + settled_accounts.words();
@@ -59,7 +59,7 @@ impl Engine {
     }
 
     pub(super) fn activate(&mut self, policy: Arc<Policy>) -> Outcome {
-        let mut plan = Plan::new(&policy);
+        let mut plan = Plan::new(&policy, Some(&self.plan));
         let mut tables: Vec<Option<Table>> = std::mem::take(&mut self.tables).into_iter().map(Some).collect();
         let names = policy.dimensions.iter().map(|dimension| &dimension.name);
         for (name, new) in names.zip(&mut plan.dimensions) {

@@ -56,14 +56,12 @@ impl Bans {
         self.forget_if_empty(key);
     }
 
-    /// Lifts one ban of an entity, or all of them; false when there is none. A lift is also a pardon: events up to
-    /// `lift.at` make no new ban.
+    /// Lifts one ban of an entity, or all of them; false when there is none.
     pub fn lift(&mut self, key: u64, lift: &Lift<'_>, out: &mut Vec<BanChange>) -> bool {
         let Some(set) = self.by_entity.get_mut(&key) else { return false };
         let lifted: Vec<Ban> = set.extract_if(.., |ban| lift.means(ban)).collect();
         let Some(strongest) = lifted.iter().max_by(|a, b| shows(a, b)) else { return false };
         self.count -= lifted.len();
-        self.pardons.insert(lift.entity.clone(), lift.at);
         match in_force(set, lift.entity) {
             Some(left) => out.push(left),
             None => {
@@ -73,6 +71,13 @@ impl Bans {
         }
         self.forget_if_empty(key);
         true
+    }
+
+    /// What an entity did up to `at` makes no ban any more, whether or not one stands: a log that is read again may bring
+    /// the pardon before what it pardons.
+    pub fn pardon(&mut self, entity: &Entity, at: Timestamp) {
+        let pardoned = self.pardons.entry(entity.clone()).or_insert(at);
+        *pardoned = (*pardoned).max(at);
     }
 
     /// Whether an event of that time may still make a ban or penalty of this entity.
@@ -220,6 +225,8 @@ mod tests {
         assert!(!bans.lift(1, &lift(&who, Some("other")), &mut out));
         assert!(bans.lift(1, &lift(&who, None), &mut out));
         assert!(matches!(out.as_slice(), [BanChange::Lifted { .. }, BanChange::Gone(_)]));
+        bans.pardon(&who, at(50));
+        bans.pardon(&who, at(40));
         assert!(!bans.may_ban(&who, at(50)));
         assert!(bans.may_ban(&who, at(51)));
         assert!(!bans.lift(1, &lift(&who, None), &mut out));

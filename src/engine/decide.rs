@@ -248,10 +248,12 @@ impl<'b, 'e> Bench<'b, 'e> {
 }
 
 impl LimitLook {
-    /// Whether the limit counts the event: always when it counts what it refused, else only when it did not refuse and
-    /// the verdict lets the event happen.
-    pub(crate) fn counts(&self, rule: &LimitRule, verdict: Verdict) -> bool {
-        rule.count_refused || (self.refusal.is_none() && verdict < Verdict::Reject)
+    /// Whether the limit counts the event: always when it counts what it refused, else only when the verdict lets the
+    /// event happen and the limit did not refuse it. A refusal that an exemption took back (`asked` is `None` although it
+    /// acts) counts like any event that happened.
+    pub(crate) fn counts(&self, rule: &LimitRule, asked: Option<Verdict>, verdict: Verdict) -> bool {
+        let refused = self.refusal.is_some() && (asked.is_some() || rule.mode != Mode::Live);
+        rule.count_refused || (!refused && verdict < Verdict::Reject)
     }
 }
 

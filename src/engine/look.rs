@@ -273,7 +273,8 @@ fn check(
     for (limit, cell) in &cells.spans {
         match check_span(limit, cell.of(record), look.at, cost) {
             Err(Backlog) => {
-                note(&mut look.quality, QualityCode::Backlog, Some(&Arc::from(rule.info.id.as_str())))
+                let counter = Arc::from(rule.info.id.as_str());
+                note(&mut look.quality, QualityCode::Backlog, Some(&counter));
             }
             Ok(span) => refusal = longer(refusal, span),
         }

@@ -72,6 +72,7 @@ impl Engine {
         let Some((key, entity)) = self.normalise(entity) else { return Outcome::CommandRefused };
         let lift = Lift { entity: &entity, ban, actor: &command.actor, reason: &command.reason, at };
         let lifted = self.bans.lift(key, &lift, &mut out.bans);
+        self.bans.pardon(&entity, at);
         let pardoned = self.pardon(&entity, at);
         if lifted || pardoned { Outcome::CommandApplied } else { Outcome::CommandRefused }
     }

@@ -2,13 +2,14 @@
 //!
 //! Made once at activation, so that the road of an event is look-ups by index.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::decision::ReasonSource;
 use super::expr::Condition;
-use super::key::tuple;
+use super::key::{Prehashed, tuple};
 use super::limit::Limit;
-use super::policy::{EventField, Fact, KeyField, LimitRule, Measure, Origin, Policy, Signal};
+use super::policy::{EventField, Fact, KeyField, LimitRule, LimitSpan, Measure, Origin, Policy, Signal};
 use super::table::TableSpec;
 use super::time::{Span, Timestamp};
 use super::window::count::CountSpec;
@@ -135,9 +136,10 @@ impl Cell {
 }
 
 impl Plan {
-    /// Lays a policy out.
-    pub(crate) fn new(policy: &Policy) -> Self {
-        let mut shared = Shared { key_fields: ALWAYS.to_vec(), filters: Vec::new() };
+    /// Lays a policy out. Limits that the plan before it had keep the room they had.
+    pub(crate) fn new(policy: &Policy, before: Option<&Plan>) -> Self {
+        let limits = before.map(Plan::limits_by_identity).unwrap_or_default();
+        let mut shared = Shared { key_fields: ALWAYS.to_vec(), filters: Vec::new(), limits };
         let dimensions: Vec<_> =
             (0..policy.dimensions.len()).map(|d| DimensionPlan::new(policy, d, &mut shared)).collect();
         let mut plan = Self {
@@ -156,6 +158,11 @@ impl Plan {
             plan.fill(slot, &name.origin);
         }
         plan
+    }
+
+    fn limits_by_identity(&self) -> HashMap<u64, Limit, Prehashed> {
+        let spans = self.dimensions.iter().flat_map(|d| &d.limits).flat_map(|limit| &limit.spans);
+        spans.map(|(limit, cell)| (cell.identity, limit.clone())).collect()
     }
 
     fn fill(&mut self, slot: usize, origin: &Origin) {
@@ -248,8 +255,9 @@ impl Layout {
             .spans
             .iter()
             .map(|span| {
-                let cell = self.cell(span.identity, span.limit.words(), span.limit.idle());
-                (span.limit.clone(), cell)
+                let limit = shared.remembering(span);
+                let cell = self.cell(span.identity, limit.words(), limit.idle());
+                (limit, cell)
             })
             .collect();
         let identity = limit.spans.first().map_or(0, |span| span.identity) ^ 0x0065_7069_736f_6465;
@@ -263,9 +271,19 @@ impl Layout {
 struct Shared {
     key_fields: Vec<KeyField>,
     filters: Vec<Condition>,
+    /// Limits of the plan before, by identity.
+    limits: HashMap<u64, Limit, Prehashed>,
 }
 
 impl Shared {
+    fn remembering(&self, span: &LimitSpan) -> Limit {
+        let limit = span.limit.clone();
+        match self.limits.get(&span.identity) {
+            Some(before) => limit.remembering(before),
+            None => limit,
+        }
+    }
+
     fn field(&mut self, field: &KeyField) -> usize {
         self.key_fields.iter().position(|known| known == field).unwrap_or_else(|| {
             self.key_fields.push(field.clone());

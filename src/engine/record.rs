@@ -31,7 +31,7 @@ impl Engine {
         out: &mut Outputs,
     ) {
         for (limit, asked) in look.limits.iter().zip(&judged.refused) {
-            self.record_limit(limit, judged.verdict, look.at);
+            self.record_limit(limit, *asked, judged.verdict, look.at);
             if asked.is_some_and(|verdict| verdict >= Verdict::Challenge) {
                 self.penalise(event, look, limit.limit, id, out);
             }
@@ -40,17 +40,19 @@ impl Engine {
             self.stats.rule_hits[rule] += 1;
             self.grow_case(rule, event, look, &mut out.cases);
         }
-        if !look.trusted {
+        // Who is refused already gives no further sign: a ban would otherwise be made anew at each of his events.
+        let bound = look.binding.as_ref().is_some_and(|binding| binding.verdict >= Verdict::Reject);
+        if !look.trusted && !bound {
             self.observe_pools(event, look, id, out);
         }
     }
 
-    fn record_limit(&mut self, look: &LimitLook, verdict: Verdict, at: Timestamp) {
+    fn record_limit(&mut self, look: &LimitLook, asked: Option<Verdict>, verdict: Verdict, at: Timestamp) {
         let Some(place) = look.place else { return };
         let rule = &self.policy.limits[look.limit];
         let cells = &self.plan.dimensions[place.dimension].limits[place.limit];
         let record = self.tables[place.dimension].cells_mut(place.slot);
-        if look.counts(rule, verdict) {
+        if look.counts(rule, asked, verdict) {
             for (limit, cell) in &cells.spans {
                 // An event too old to be judged is not recorded; its decision says so already.
                 let _backlog = limit.record(cell.of_mut(record), at, look.cost);

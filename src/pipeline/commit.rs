@@ -10,7 +10,7 @@
 //! | unknown | a new producer settles it; the committed offsets say which way |
 //! | fenced or fatal | the shard is given up: state may hold what was never told |
 
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -28,6 +28,8 @@ use super::shard::ShardSettings;
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How often one batch is sent before the shard is given up.
 const ATTEMPTS: u32 = 10;
+/// Pause before a batch is sent again, times the number of attempts.
+const AGAIN: Duration = Duration::from_millis(20);
 
 /// A scored batch on its way.
 #[derive(Debug, Default)]
@@ -38,6 +40,8 @@ pub(crate) struct Job {
     pub(crate) offsets: Vec<InputOffset>,
     /// What was done.
     pub(crate) report: Report,
+    /// Runs since the batch was complete.
+    pub(crate) complete: Option<Stopwatch>,
 }
 
 /// Why a shard has to be given up.
@@ -111,14 +115,20 @@ impl Committer {
         }
     }
 
-    /// Waits until all jobs are committed, then ends the thread.
-    pub(crate) fn close(mut self) -> Result<(), GiveUp> {
+    /// Waits until all jobs are committed, then ends the thread. False when that took longer than `patience`: the
+    /// thread is then left behind, and what it may yet commit is whole.
+    pub(crate) fn close(mut self, patience: Duration) -> Result<bool, GiveUp> {
         self.jobs = None;
-        let ended = self.done.iter().find_map(Result::err);
-        if let Some(thread) = self.thread.take() {
-            thread.join().map_err(|_| GiveUp::Gone)?;
+        let watch = Stopwatch::start();
+        loop {
+            match self.done.recv_timeout(patience.saturating_sub(watch.elapsed())) {
+                Ok(done) => drop(done?),
+                Err(RecvTimeoutError::Timeout) => return Ok(false),
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
         }
-        ended.map_or(Ok(()), Err)
+        self.thread.take().map_or(Ok(()), JoinHandle::join).map_err(|_| GiveUp::Gone)?;
+        Ok(true)
     }
 }
 
@@ -133,7 +143,7 @@ struct Bench<F> {
 impl<F: FnMut(&mut Report)> Bench<F> {
     fn run(mut self, jobs: &Receiver<Job>, done: &SyncSender<Result<Job, GiveUp>>) {
         for mut job in jobs {
-            let watch = Stopwatch::start();
+            let watch = job.complete.unwrap_or_else(Stopwatch::start);
             let ended = self.commit(&job).map(|()| {
                 metrics::commit(CommitResult::Committed, watch.seconds());
                 (self.told)(&mut job.report);
@@ -151,15 +161,21 @@ impl<F: FnMut(&mut Report)> Bench<F> {
         loop {
             attempts += 1;
             let member = || self.member.lock().unwrap_or_else(PoisonError::into_inner).group_metadata();
-            let error = match self.transactions.commit(&[&job.out], &job.offsets, member, |_: Step| {}) {
-                Ok(()) => return Ok(()),
+            let (watch, mut steps) = (Stopwatch::start(), Vec::new());
+            let before = |step: Step| steps.push((step, watch.seconds()));
+            let error = match self.transactions.commit(&[&job.out], &job.offsets, member, before) {
+                Ok(()) => {
+                    tracing::debug!(records = job.out.len(), bytes = job.out.bytes(), ?steps, "committed");
+                    return Ok(());
+                }
                 Err(error) => error,
             };
             tracing::warn!(%error, attempts, "a transaction did not commit");
             match error {
                 CommitError::Aborted(_) if !self.owns() => return Err(GiveUp::Lost(error)),
-                CommitError::Aborted(_) if attempts < ATTEMPTS => {
+                CommitError::Aborted(cause) if attempts < ATTEMPTS && !cause.lasting => {
                     metrics::commit(CommitResult::Aborted, 0.0);
+                    std::thread::park_timeout(AGAIN.saturating_mul(attempts));
                 }
                 CommitError::Unknown(_) if attempts < ATTEMPTS => {
                     metrics::commit(CommitResult::Unknown, 0.0);

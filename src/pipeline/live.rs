@@ -20,6 +20,8 @@ const AGAIN: Duration = Duration::from_secs(1);
 pub enum Stage {
     /// Another instance owns the shard, or the group is settling.
     Waiting,
+    /// The group cannot be reached; why, in words. It is tried on.
+    OutOfReach(String),
     /// It is this instance's; state is being made ready.
     TakingOver,
     /// Events are being scored.
@@ -28,12 +30,15 @@ pub enum Stage {
     GaveUp(String),
 }
 
+/// Is called behind each commit with what the batch did.
+pub type Told = dyn FnMut(&mut Report) + Send;
+
 /// What a live shard needs from its surroundings.
 pub struct Surroundings<'s> {
     /// Makes an engine without state, under the newest policy.
     pub engine: &'s (dyn Fn() -> Engine + Sync),
     /// Is called behind each commit.
-    pub told: Arc<Mutex<dyn FnMut(&mut Report) + Send>>,
+    pub told: Arc<Mutex<Told>>,
     /// Is told each change of stage.
     pub stage: &'s (dyn Fn(Stage) + Sync),
     /// Bounds of records and fields.
@@ -81,10 +86,11 @@ pub fn run_live(
 fn wait_for_ownership(
     settings: &ShardSettings,
     member: &Mutex<Ownership>,
-    wishes: &Wishes,
+    wishes: &mut Wishes,
     around: &Surroundings<'_>,
 ) -> Result<bool, ShardError> {
     while !wishes.stop.load(Ordering::Relaxed) {
+        (wishes.turned)();
         let member = member.lock().unwrap_or_else(PoisonError::into_inner);
         if member.owns(settings.shard.cast_signed()) {
             return Ok(true);
@@ -94,7 +100,7 @@ fn wait_for_ownership(
                 return Err(error.into());
             }
             tracing::warn!(%error, "waiting for the shard");
-            (around.stage)(Stage::Waiting);
+            (around.stage)(Stage::OutOfReach(error.to_string()));
         }
     }
     Ok(false)
@@ -112,13 +118,9 @@ fn own(
     let restored = engine.restore_bans(bans);
     let scorer = Scorer::new(engine, settings.names.clone(), around.limits);
     let told = Arc::clone(&around.told);
-    let mut first = Some(restored);
-    let told = move |report: &mut Report| {
-        if let Some(restored) = first.take() {
-            report.bans.splice(0..0, restored);
-        }
-        (told.lock().unwrap_or_else(PoisonError::into_inner))(report);
-    };
+    let told = move |report: &mut Report| (told.lock().unwrap_or_else(PoisonError::into_inner))(report);
+    // Readers of this process know all bans before the first event is scored.
+    told(&mut Report { bans: restored, ..Report::default() });
     let shard = Shard::take_over(Arc::clone(settings), scorer, Arc::clone(member), told)?;
     (around.stage)(Stage::Running);
     shard.run(wishes)
@@ -127,7 +129,7 @@ fn own(
 fn leave(member: Arc<Mutex<Ownership>>) {
     if let Some(member) = Arc::into_inner(member) {
         let member = member.into_inner().unwrap_or_else(PoisonError::into_inner);
-        if !member.leave(Duration::from_secs(5)) {
+        if !member.leave(Duration::from_secs(2)) {
             tracing::warn!("leaving the group took too long; it learns of it by the session timeout");
         }
     }

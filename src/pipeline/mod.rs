@@ -13,6 +13,8 @@
 mod batch;
 mod commit;
 mod encode;
+mod hits;
+mod lead;
 mod live;
 mod merge;
 mod restore;
@@ -21,7 +23,8 @@ mod shard;
 mod tally;
 
 pub use self::batch::Batch;
-pub use self::live::{Stage, Surroundings, run_live};
+pub use self::hits::Hits;
+pub use self::live::{Stage, Surroundings, Told, run_live};
 pub use self::merge::Merge;
 pub use self::restore::read_bans;
 pub use self::score::{Report, Scorer, Touched, TouchedBy};

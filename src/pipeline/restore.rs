@@ -76,7 +76,7 @@ fn note(current: &mut BTreeMap<Entity, Vec<Ban>>, key: Option<&[u8]>, value: Opt
             current.remove(&entity);
         }
         Err(error) => {
-            tracing::warn!(%error, "a record of the topic of bans cannot be read and is passed over")
+            tracing::warn!(%error, "a record of the topic of bans cannot be read and is passed over");
         }
     }
 }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use crate::engine::address::Address;
 use crate::engine::ban::BanChange;
 use crate::engine::command::Command;
-use crate::engine::decision::Decision;
+use crate::engine::decision::{Decision, Judgement, Reason};
 use crate::engine::entity::{Entity, EntityKind};
 use crate::engine::event::Arrival;
-use crate::engine::policy::{Policy, Settings};
+use crate::engine::policy::{Mode, Policy, Settings};
 use crate::engine::subject::Profile;
 use crate::engine::time::Timestamp;
 use crate::engine::verdict::Verdict;
@@ -22,6 +22,7 @@ use crate::wire::interaction::{DecodeLimits, Decoded, decode};
 
 use super::batch::{Batch, Index};
 use super::encode::Encoder;
+use super::hits::Hits;
 use super::merge::Merge;
 use super::tally::Tally;
 
@@ -34,6 +35,8 @@ const TOUCHED_MAX: usize = 2_000;
 pub struct Report {
     /// What became of its records.
     pub tally: Tally,
+    /// Rules, limits and shortcomings that its decisions named.
+    pub hits: Hits,
     /// Changes of bans, in order.
     pub bans: Vec<BanChange>,
     /// The subjects of decisions above allow, with the newest of them.
@@ -96,6 +99,11 @@ impl Scorer {
         &self.engine
     }
 
+    /// Tells the text of the policy that holds.
+    pub fn tell_policy(&mut self, out: &mut OutBatch) {
+        self.encoder.policy(self.engine.policy(), out);
+    }
+
     /// A policy takes effect: its text is told in the same transaction as the first decision under it.
     pub fn activate(&mut self, policy: Arc<Policy>, out: &mut OutBatch) {
         self.encoder.policy(&policy, out);
@@ -124,6 +132,7 @@ impl Scorer {
             self.interaction(record, decoded, decided_at, out, report);
         }
         self.profile_touched(report);
+        report.hits.keep_declared(self.engine.policy());
     }
 
     /// What the engine knows of entities that somebody asked for.
@@ -169,6 +178,7 @@ impl Scorer {
                 self.encoder.shadow(&decision, &self.outputs.shadow, out);
             }
             report.tally.decide(judgement.verdict);
+            count(judgement, &self.outputs.shadow, &mut report.hits);
             if judgement.verdict > Verdict::Allow {
                 touch(&decision, report);
             }
@@ -264,7 +274,7 @@ fn with_headers<'b, T>(record: &RecordRef<'b>, read: impl FnOnce(&[Header<'b>]) 
 }
 
 /// When the log took the record; without any timestamp, when the event says it happened.
-fn append_time(record: &RecordRef<'_>, occurred: Timestamp) -> Timestamp {
+pub(super) fn append_time(record: &RecordRef<'_>, occurred: Timestamp) -> Timestamp {
     match record.timestamp {
         stream::Timestamp::Append(millis) | stream::Timestamp::Create(millis) => {
             Timestamp::from_millis(millis)
@@ -279,6 +289,17 @@ fn refused(reason: DeadLetterReason, occurred: Timestamp, append: Timestamp) -> 
         "occurred_at",
         format!("{occurred} is too far ahead of its append time {append}"),
     )
+}
+
+/// Counts what a decision names; a shortcoming once, however many counters it concerns.
+fn count(judgement: &Judgement, shadow: &[Reason], hits: &mut Hits) {
+    hits.name(&judgement.reasons, Mode::Live);
+    hits.name(shadow, Mode::Shadow);
+    for (at, quality) in judgement.quality.iter().enumerate() {
+        if judgement.quality[..at].iter().all(|earlier| earlier.code != quality.code) {
+            hits.fall_short(quality.code);
+        }
+    }
 }
 
 /// Notes the subjects of a decision above allow for the readers of this process.

@@ -26,8 +26,9 @@ pub(super) const VIRAL: u32 = 900;
 pub(super) const PUSHED: u32 = 1400;
 
 impl Catalogue {
-    /// `n` articles, owned by random honest accounts; prolific owners have several.
+    /// `n` articles, but no fewer than the two that stand apart need, owned by random honest accounts; prolific owners have several.
     pub(super) fn new(n: u32, population: &Population, dice: &mut Dice) -> Self {
+        let n = n.max(PUSHED + 1);
         let accounts = population.accounts.len() as u32;
         let owners = Weights::zipf(accounts / 4, 0.6);
         let targets = (0..n)
@@ -43,7 +44,7 @@ impl Catalogue {
     pub(super) fn other(&self, dice: &mut Dice) -> u32 {
         loop {
             let article = self.any(dice);
-            if article != PUSHED || self.targets.len() == 1 {
+            if article != PUSHED {
                 return article;
             }
         }

@@ -3,11 +3,11 @@
 //! - *How much.* Writing actions of an account in ten minutes: P99 is 4, P99.9 is 7 to 12 and the most is 34 to 36 in
 //!   public sharing streams of national elections (CooRTweet package, German set, and others). [`WRITES`] follows
 //!   that. Views come on top.
-//! - *What.* Mostly likes on articles by popularity; some take a like back and give it again; comments, of which a
-//!   few share one short text; newcomers follow more than others.
-//! - *What looks bad and is not.* Retries under the same event id, sends that arrive seconds late, mistyped passwords,
-//!   some 25 accounts with more than a dozen writes, an article that goes viral among newcomers, and people (newcomers too)
-//!   who like the very article that a campaign pushes, because it has become visible.
+//! - *What.* Mostly likes on articles by popularity; some take a like back and give it again, some tap twice;
+//!   comments, of which a few share one short text; newcomers follow more than others.
+//! - *What looks bad and is not.* Retries under the same event id, sends that arrive seconds late, mistyped
+//!   passwords, some 25 accounts with more than a dozen writes, an article that goes viral among newcomers, and people
+//!   (newcomers too) who like the very article that a campaign pushes, because it has become visible.
 
 use super::content::{Catalogue, PUSHED, VIRAL, text};
 use super::dice::{Dice, Weights};
@@ -39,6 +39,9 @@ const VIRAL_FOR: i64 = 10 * MINUTE;
 const VIRAL_LIKES: (f64, f64) = (0.40, 0.05);
 /// Share of likes that go to the pushed article once it is visible: of newcomers and of others.
 const PUSHED_LIKES: (f64, f64) = (0.03, 0.008);
+
+/// How often somebody looks for an article not liked yet; the chance to find none is far below one in a million.
+const TRIES: usize = 20;
 
 /// The people and what they can act on, during a stretch of time.
 pub(super) struct Crowd<'a> {
@@ -86,39 +89,59 @@ impl Crowd<'_> {
         let (_, least, most) = WRITES[dice.index(&tables.writes)];
         let writes = dice.between(least, most);
         let haste = if writes > 6 { 10.0 } else { 25.0 };
-        for _ in 0..writes {
-            at = self.browse(plan, session, at, haste, dice);
-            at = self.write(plan, tables, session, account, at, dice);
-            at += pause(dice, haste);
-        }
-    }
-
-    /// Views before a write: 1.2 on average.
-    fn browse(&self, plan: &mut Plan, session: Session, mut at: i64, haste: f64, dice: &mut Dice) -> i64 {
-        for _ in 0..*dice.pick(&[0, 0, 1, 1, 1, 1, 2, 2, 2, 2]) {
-            plan.add(session, at, Action::View, Some(self.content.any(dice)));
-            at += pause(dice, haste / 2.0);
-        }
-        at
-    }
-
-    fn write(
-        &self,
-        plan: &mut Plan,
-        tables: &Tables,
-        session: Session,
-        account: u32,
-        at: i64,
-        dice: &mut Dice,
-    ) -> i64 {
         let new = self.population.is_new(account);
-        let (action, ..) = KINDS[dice.index(if new { &tables.kinds_new } else { &tables.kinds })];
+        let mut visit = Visit { crowd: self, session, new, haste, at, liked: Vec::new() };
+        for _ in 0..writes {
+            visit.browse(plan, dice);
+            visit.write(plan, if new { &tables.kinds_new } else { &tables.kinds }, dice);
+        }
+    }
+
+    /// Which article a like at `at` goes to, if it were the first.
+    fn attraction(&self, at: i64, new: bool, dice: &mut Dice) -> u32 {
+        let of = |shares: (f64, f64)| if new { shares.0 } else { shares.1 };
+        let running = at - self.start - VIRAL_FROM;
+        if (0..VIRAL_FOR).contains(&running) && dice.chance(of(VIRAL_LIKES)) {
+            return VIRAL;
+        }
+        if at >= self.pushed_from && dice.chance(of(PUSHED_LIKES)) {
+            return PUSHED;
+        }
+        self.content.any(dice)
+    }
+}
+
+/// Somebody is here.
+struct Visit<'a> {
+    crowd: &'a Crowd<'a>,
+    session: Session,
+    new: bool,
+    /// Median pause in seconds.
+    haste: f64,
+    /// Now.
+    at: i64,
+    /// What was liked: nobody likes it again but by taking it back or tapping twice.
+    liked: Vec<u32>,
+}
+
+impl Visit<'_> {
+    /// Views before a write: 1.2 on average.
+    fn browse(&mut self, plan: &mut Plan, dice: &mut Dice) {
+        for _ in 0..*dice.pick(&[0, 0, 1, 1, 1, 1, 2, 2, 2, 2]) {
+            plan.add(self.session, self.at, Action::View, Some(self.crowd.content.any(dice)));
+            self.at += pause(dice, self.haste / 2.0);
+        }
+    }
+
+    /// One of these actions, and a pause.
+    fn write(&mut self, plan: &mut Plan, kinds: &Weights, dice: &mut Dice) {
+        let (action, ..) = KINDS[dice.index(kinds)];
         let target = match action {
-            Action::Like => Some(self.liked(at, new, dice)),
+            Action::Like => Some(self.article(dice)),
             Action::CouponClaim => None,
-            _ => Some(self.content.any(dice)),
+            _ => Some(self.crowd.content.any(dice)),
         };
-        let event = plan.add(session, at, action, target);
+        let event = plan.add(self.session, self.at, action, target);
         if matches!(action, Action::Comment | Action::Message) {
             event.text = Some(text(dice));
         }
@@ -128,25 +151,35 @@ impl Crowd<'_> {
         if dice.chance(0.003) {
             plan.retry(pause(dice, 1.5).min(4 * SECOND));
         }
-        match target {
-            Some(article) if action == Action::Like && dice.chance(0.02) => {
-                toggle(plan, session, at, article, dice)
-            }
-            _ => at,
+        if let (Action::Like, Some(article)) = (action, target) {
+            self.waver(plan, article, dice);
         }
+        self.at += pause(dice, self.haste);
     }
 
-    /// Which article a like goes to.
-    fn liked(&self, at: i64, new: bool, dice: &mut Dice) -> u32 {
-        let of = |shares: (f64, f64)| if new { shares.0 } else { shares.1 };
-        let viral = (at - self.start - VIRAL_FROM) < VIRAL_FOR && at - self.start >= VIRAL_FROM;
-        if viral && dice.chance(of(VIRAL_LIKES)) {
-            return VIRAL;
+    /// What to like next.
+    fn article(&mut self, dice: &mut Dice) -> u32 {
+        let mut article = self.crowd.attraction(self.at, self.new, dice);
+        for _ in 0..TRIES {
+            if !self.liked.contains(&article) {
+                break;
+            }
+            article = self.crowd.content.any(dice);
         }
-        if at >= self.pushed_from && dice.chance(of(PUSHED_LIKES)) {
-            return PUSHED;
+        self.liked.push(article);
+        article
+    }
+
+    /// Some take a like back or tap twice.
+    fn waver(&mut self, plan: &mut Plan, article: u32, dice: &mut Dice) {
+        match dice.unit() {
+            ..0.02 => self.at = toggle(plan, self.session, self.at, article, dice),
+            ..0.025 => {
+                self.at += 300;
+                plan.add(self.session, self.at, Action::Like, Some(article));
+            }
+            _ => {}
         }
-        self.content.any(dice)
     }
 }
 

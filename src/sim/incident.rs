@@ -95,7 +95,7 @@ impl Incident {
         let length = shortest + dice.below_i64(self.for_ms - shortest + 1);
         let begin = dice.below_i64(self.for_ms - length + 1);
         let gaps: Vec<f64> = (0..=n).map(|_| dice.lognormal(1.0, 0.7)).collect();
-        let unit = (length - SECOND) as f64 / gaps.iter().sum::<f64>();
+        let unit = (length - SECOND).max(1) as f64 / gaps.iter().sum::<f64>();
         let mut at = begin as f64;
         let mut times: Vec<i64> = gaps[..n]
             .iter()
@@ -119,8 +119,11 @@ impl Incident {
 
 /// `total` shared out among `n`, equally but for a few moved from one to another.
 fn quotas(total: u32, n: u32, dice: &mut Dice) -> Vec<u32> {
+    if n == 0 {
+        return Vec::new();
+    }
     let mut shares: Vec<u32> = (0..n).map(|i| total / n + u32::from(i < total % n)).collect();
-    for _ in 0..n * 2 {
+    for _ in 0..n.saturating_mul(2) {
         let (from, to) = (dice.below(n) as usize, dice.below(n) as usize);
         if shares[from] > total / n / 2 && shares[to] < total / n * 3 / 2 {
             shares[from] -= 1;

@@ -45,7 +45,7 @@ pub struct Scenario {
     pub length: Span,
     /// Honest accounts, every one of which does something.
     pub honest_accounts: u32,
-    /// Articles there are.
+    /// Articles there are; no fewer than 1,401.
     pub articles: u32,
     /// The incidents in it.
     pub incidents: Vec<Incident>,

@@ -2,9 +2,9 @@
 //!
 //! What is measured and what is chosen:
 //! - *Age.* Of ordinary follows on Twitter 21 % come from accounts younger than seven days (measured on public
-//!   follower lists in follow order). Here 8 % of the active accounts are that young, two in five
-//!   of them from one sign-up wave three days ago, some register just now, and newcomers follow two and a half
-//!   times as often as others, which gives about that share. Older ages are log-normal around 500 days.
+//!   follower lists in follow order). Here 8 % of the active accounts are that young, two in five of them from one
+//!   sign-up wave three days ago; some register just now; and newcomers follow about three times as often as others,
+//!   which gives about that share. Older ages are log-normal around 500 days.
 //! - *Lines.* Chosen: homes with one IPv4 address or one /64, shared by one to four people; carriers with thousands
 //!   behind one IPv4 address; companies and a campus with hundreds; schools where pupils take turns at computers with
 //!   one image. Real busy exits look like that: their commonest device has a share of 0.21 to 0.37 (TalkingData clicks).
@@ -75,7 +75,7 @@ impl Population {
         let (accounts, devices) = (Vec::new(), Vec::new());
         let mut all =
             Self { accounts, devices, maker: Maker::new(), lines: Registry::default(), start, length };
-        let share = |thousandths: u32| n * thousandths / 1000;
+        let share = |thousandths: u32| (u64::from(n) * u64::from(thousandths) / 1000) as u32;
         all.homes(share(HOMES_V4), Registry::v4, dice);
         all.homes(share(HOMES_V6), Registry::v6, dice);
         all.exits(share(CARRIER_V4), CARRIER_EXITS, dice);

@@ -56,7 +56,7 @@ fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
     assert!(first == bytes(&Simulation::new(&small, 7)), "two runs differ");
     assert!(first != bytes(&Simulation::new(&small, 8)), "the seed does nothing");
     let digest = xxhash_rust::xxh3::xxh3_64(&first);
-    assert_eq!(digest, 0xc129_e2c6_5018_b22e, "another machine, or a change of the traffic: {digest:#x}");
+    assert_eq!(digest, 0x7fad_39b6_d9a9_9ea5, "another machine, or a change of the traffic: {digest:#x}");
 }
 
 #[test]
@@ -174,10 +174,10 @@ fn honest_people_seldom_repeat_themselves() {
             likes.entry((&event.account.id, event.target_id)).or_default().push(event.at_ms);
         }
     }
-    assert!(likes.values_mut().all(|times| {
-        times.sort_unstable();
-        most_in_a_minute(times) <= 3
-    }));
+    let raw: usize = likes.values().map(Vec::len).sum();
+    let ratio = raw as f64 / likes.len() as f64;
+    assert!((1.005..1.2).contains(&ratio), "raw to distinct likes: {ratio}");
+    assert!(likes.values().all(|times| times.len() <= 2), "a like, and once again");
     assert!((50..400).contains(&retries), "{retries} retries");
 }
 
@@ -212,7 +212,7 @@ fn the_json_has_the_fields_of_the_contract() {
 
 /// Prints how fast events are made; the figure that counts is the one of a release build.
 #[test]
-#[expect(clippy::print_stdout, reason = "the figure is what the test is for")]
+#[allow(clippy::print_stdout, reason = "the figure is what the test is for")]
 fn it_is_fast_enough_to_feed_a_benchmark() {
     let started = cpu_seconds();
     let simulation = Simulation::new(&Scenario::demo(), 2);
@@ -227,4 +227,19 @@ fn it_is_fast_enough_to_feed_a_benchmark() {
 fn cpu_seconds() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+#[test]
+fn small_and_empty_scenarios_are_scenarios_too() {
+    let none = Incident { accounts: 0, ..Incident::FULL };
+    let dense = Incident { accounts: 1, likes: 100, camouflage: 0, for_ms: 10, ..Incident::FULL };
+    for (honest_accounts, incidents) in
+        [(0, vec![]), (1, vec![none]), (3, vec![dense, none]), (0, vec![dense])]
+    {
+        let scenario = Scenario { honest_accounts, articles: 0, incidents, ..Scenario::demo() };
+        let simulation = Simulation::new(&scenario, 1);
+        assert_eq!(simulation.campaigns().len(), scenario.incidents.len());
+        assert!(simulation.events().len() < 400);
+        bytes(&simulation);
+    }
 }

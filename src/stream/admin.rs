@@ -109,7 +109,8 @@ fn settle(
         if deadline.passed() {
             return Err(silent(settings, "waiting for new topics"));
         }
-        thread::sleep(deadline.step(SETTLE));
+        // The broker tells nobody when it is done: it has to be asked again.
+        thread::park_timeout(deadline.step(SETTLE));
     }
 }
 

@@ -98,6 +98,8 @@ pub(super) enum Role {
     Writer { shard: u32 },
     /// Writes records without transactions.
     Feeder,
+    /// Writes single records outside any transaction.
+    Poster,
     /// Creates and describes topics.
     Admin,
 }
@@ -106,7 +108,7 @@ impl Role {
     fn side(self) -> Side {
         match self {
             Role::Reader | Role::Member => Side::Consumer,
-            Role::Writer { .. } | Role::Feeder | Role::Admin => Side::Producer,
+            Role::Writer { .. } | Role::Feeder | Role::Poster | Role::Admin => Side::Producer,
         }
     }
 }
@@ -146,6 +148,9 @@ const WRITER: &[(&str, &str)] = &[
     ("queue.buffering.max.kbytes", "131072"),
 ];
 
+const POSTER: &[(&str, &str)] =
+    &[("enable.idempotence", "true"), ("acks", "all"), ("partitioner", "murmur2_random"), ("linger.ms", "0")];
+
 impl KafkaSettings {
     /// All that is wrong with the properties: refused ones, unknown names, values that make no sense.
     pub fn problems(&self) -> Vec<StreamError> {
@@ -183,6 +188,7 @@ impl KafkaSettings {
             Role::Reader => (READER, true),
             Role::Member => (MEMBER, true),
             Role::Writer { .. } | Role::Feeder => (WRITER, false),
+            Role::Poster => (POSTER, false),
             Role::Admin => (&[][..], false),
         };
         for (name, value) in defaults {
@@ -194,7 +200,7 @@ impl KafkaSettings {
         match role {
             Role::Member => self.set_protocol(config),
             Role::Writer { shard } => self.set_transactions(config, shard),
-            Role::Reader | Role::Feeder | Role::Admin => {}
+            Role::Reader | Role::Feeder | Role::Poster | Role::Admin => {}
         }
     }
 

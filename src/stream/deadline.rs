@@ -1,24 +1,28 @@
-//! Time limits of waiting: the one place of this room that looks at a (monotonic) clock.
+//! Time limits of waiting.
 //!
 //! Nothing that is read here reaches a record: the engine's time comes from records. A deadline only says when to
 //! stop waiting for a broker.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use crate::clock::Stopwatch;
 
 /// A moment after which waiting is given up.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Deadline(Instant);
+pub(super) struct Deadline {
+    since: Stopwatch,
+    patience: Duration,
+}
 
 impl Deadline {
     /// The moment `patience` from now.
     pub(super) fn after(patience: Duration) -> Deadline {
-        let now = Instant::now();
-        Deadline(now.checked_add(patience).unwrap_or(now))
+        Deadline { since: Stopwatch::start(), patience }
     }
 
     /// What is left, zero once it has passed.
     pub(super) fn left(self) -> Duration {
-        self.0.saturating_duration_since(Instant::now())
+        self.patience.saturating_sub(self.since.elapsed())
     }
 
     /// True once it has passed.

@@ -1,7 +1,7 @@
 //! Kafka: records in and out as bytes, ownership of shards, transactions, topics, and an embedded broker.
 //!
 //! This room knows nothing of events or decisions: it moves bytes with their coordinates. Reading is done by
-//! [`Input`], with explicit offsets and bounded queues; writing by [`Transactions`], one transaction a batch; who may
+//! [`Input`], with explicit offsets and bounded queues; writing by [`Transactions`], one transaction a batch, or by [`post()`], one record; who may
 //! do so for which shard is told by [`Ownership`]; [`Lookup`] asks for ends and committed offsets; [`create`] and
 //! [`check`] look after the topics. [`Embedded`] is a broker in the process for demonstrations.
 //!
@@ -22,6 +22,7 @@ mod mailbox;
 mod outcome;
 mod outgoing;
 mod ownership;
+mod post;
 mod properties;
 mod quiet;
 mod reader;
@@ -40,6 +41,7 @@ pub use lookup::{Held, Lookup};
 pub use outcome::{Cause, CommitError, Step};
 pub use outgoing::{Mark, OutBatch, OutRecord, OutgoingRef};
 pub use ownership::{GroupMetadata, Ownership, OwnershipEvent};
+pub use post::post;
 pub use record::{Coordinates, PartitionEnd, RecordBatch, RecordRef, Timestamp};
 pub use topics::{Topic, TopicNames, TopicPlan, TopicSpec};
 pub use transaction::{InputOffset, Transactions};

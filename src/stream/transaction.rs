@@ -128,7 +128,7 @@ impl Transactions {
 
     /// Hands one record to the client. A full queue is backpressure: it waits.
     fn send(&self, record: &OutgoingRef<'_>, deadline: Deadline) -> Result<(), StepError> {
-        let mut message = self.message(record);
+        let mut message = message(&self.names, record);
         loop {
             let Err((error, back)) = self.producer.send(message) else { return Ok(()) };
             let full = error.rdkafka_error_code() == Some(RDKafkaErrorCode::QueueFull);
@@ -138,19 +138,6 @@ impl Transactions {
             message = back;
             self.producer.poll(POLL);
         }
-    }
-
-    fn message<'a>(&'a self, record: &OutgoingRef<'a>) -> BaseRecord<'a, [u8], [u8], ()> {
-        let mut message = BaseRecord::to(self.names.get(record.topic));
-        message.key = record.key;
-        message.payload = record.value;
-        message.partition = record.partition;
-        message.timestamp = record.timestamp;
-        message.headers = (!record.headers.is_empty()).then(|| {
-            let headers = OwnedHeaders::new_with_capacity(record.headers.len());
-            record.headers.iter().fold(headers, |headers, (key, value)| headers.insert(Header { key, value }))
-        });
-        message
     }
 
     fn unsent(&self, record: &OutgoingRef<'_>, error: &KafkaError) -> StepError {
@@ -262,6 +249,20 @@ impl Transactions {
             }
         }
     }
+}
+
+/// A record as the client takes it.
+pub(super) fn message<'a>(names: &'a TopicNames, record: &OutgoingRef<'a>) -> BaseRecord<'a, [u8], [u8], ()> {
+    let mut message = BaseRecord::to(names.get(record.topic));
+    message.key = record.key;
+    message.payload = record.value;
+    message.partition = record.partition;
+    message.timestamp = record.timestamp;
+    message.headers = (!record.headers.is_empty()).then(|| {
+        let headers = OwnedHeaders::new_with_capacity(record.headers.len());
+        record.headers.iter().fold(headers, |headers, (key, value)| headers.insert(Header { key, value }))
+    });
+    message
 }
 
 fn unopened(settings: &KafkaSettings, doing: &str, error: &KafkaError) -> StreamError {

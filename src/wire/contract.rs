@@ -2,6 +2,7 @@
 //! test holds the two equal.
 
 use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 
 use super::ban::BanRecord;
@@ -77,5 +78,14 @@ impl Contract {
 }
 
 fn make<T: JsonSchema>() -> Schema {
-    SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>()
+    let settings = SchemaSettings::draft2020_12().with_transform(RecursiveTransform(one_line));
+    settings.into_generator().into_root_schema_for::<T>()
+}
+
+/// Descriptions come from comments, which are broken into lines.
+fn one_line(schema: &mut Schema) {
+    if let Some(text) = schema.get("description").and_then(|text| text.as_str()) {
+        let text = text.replace('\n', " ");
+        schema.insert("description".to_owned(), text.into());
+    }
 }

@@ -5,9 +5,11 @@
 //! are skipped; a key that comes twice is refused, since readers would differ in which one they take. What
 //! is read here is what the record says; addresses are not parsed and no time is judged against another.
 
+pub mod bare;
+pub mod schema;
+
 mod envelope;
 mod object;
-pub mod schema;
 
 use super::body;
 use super::error::{DecodeError, Trail};

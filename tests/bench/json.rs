@@ -2,18 +2,17 @@
 //!
 //! `cargo bench --bench json`. The ratios are what counts, not the nanoseconds.
 
-use std::borrow::Cow;
 use std::hint::black_box;
 use std::sync::Arc;
 
 use divan::Bencher;
-use serde::Deserialize;
 use weir::engine::address::Address;
 use weir::engine::decision::{Decision, DecisionId, Judgement, Reason, ReasonSource};
 use weir::engine::event::{Arrival, Event};
 use weir::engine::time::{Span, Timestamp};
 use weir::engine::verdict::Verdict;
 use weir::wire::decision::{self, DecisionRecord};
+use weir::wire::interaction::bare::Bare;
 use weir::wire::interaction::{DecodeLimits, Interaction, decode};
 
 /// 309 bytes.
@@ -23,34 +22,6 @@ const EVENT: &str = concat!(
     r#""account":{"created_at":1600000000000},"#,
     r#""user_agent":"Mozilla/5.0 (Linux; Android 14; SM-S918B) AppleWebKit/537.36 Mobile"}"#
 );
-
-/// The plainest type that borrows: the floor.
-#[derive(Deserialize)]
-#[allow(dead_code)]
-struct Bare<'a> {
-    event_id: &'a str,
-    occurred_at: u64,
-    action: &'a str,
-    user_id: &'a str,
-    target_id: &'a str,
-    ip: &'a str,
-    #[serde(borrow)]
-    device: BareDevice<'a>,
-    account: BareAccount,
-    user_agent: Cow<'a, str>,
-}
-
-#[derive(Deserialize)]
-#[allow(dead_code)]
-struct BareDevice<'a> {
-    id: &'a str,
-}
-
-#[derive(Deserialize)]
-#[allow(dead_code)]
-struct BareAccount {
-    created_at: u64,
-}
 
 fn main() {
     divan::main();

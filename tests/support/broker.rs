@@ -4,7 +4,7 @@
 //! needed: jars are fetched once into `.cache/kafka`, and the broker runs on free ports in a temporary folder. A
 //! watching shell ends it when the test process is gone, however that went. Tests take unique topic prefixes from
 //! [`unique`], so they can share it.
-
+#![expect(clippy::disallowed_methods, reason = "a test waits for another process, and reads its environment")]
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses its own part")]
 
 use std::fs;

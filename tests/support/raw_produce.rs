@@ -3,6 +3,7 @@
 //!
 //! One connection, one Produce request (version 3), one record batch (format 2), one answer.
 
+#![expect(clippy::disallowed_methods, reason = "a test waits for other processes, and reads its environment")]
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses its own part")]
 
 use std::io::{Read, Write};

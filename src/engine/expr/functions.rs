@@ -20,8 +20,8 @@ impl Checker<'_> {
     pub(super) fn function(&mut self, node: &IdedExpr, call: &CallExpr) -> Option<Typed> {
         match (call.func_name.as_str(), call.args.as_slice()) {
             ("size", [text]) => self.size(text),
-            ("int", [value]) => self.to_int(value),
-            ("double", [value]) => self.to_double(value),
+            ("int", [value]) => self.whole(value),
+            ("double", [value]) => self.fractional(value),
             ("days", [number]) => self.seconds(node, number, 86_400),
             ("hours", [number]) => self.seconds(node, number, 3600),
             ("minutes", [number]) => self.seconds(node, number, 60),
@@ -116,7 +116,7 @@ impl Checker<'_> {
         }
     }
 
-    fn to_int(&mut self, value: &IdedExpr) -> Option<Typed> {
+    fn whole(&mut self, value: &IdedExpr) -> Option<Typed> {
         match self.any(value)? {
             Typed::Int(int) => Some(Typed::Int(int)),
             Typed::Double(double) => Some(Typed::Int(Int::FromDouble(Box::new(double)))),
@@ -125,7 +125,7 @@ impl Checker<'_> {
         }
     }
 
-    fn to_double(&mut self, value: &IdedExpr) -> Option<Typed> {
+    fn fractional(&mut self, value: &IdedExpr) -> Option<Typed> {
         match self.any(value)? {
             Typed::Int(int) => Some(Typed::Double(Double::FromInt(Box::new(int)))),
             Typed::Double(double) => Some(Typed::Double(double)),

@@ -183,6 +183,16 @@ impl Limit {
         }
     }
 
+    /// The same limit with room for as much as `before` could hold: a maximum that is lowered and raised again within
+    /// its window gives no fresh quota.
+    #[must_use]
+    pub fn remembering(mut self, before: &Limit) -> Self {
+        if let (Form::SlidingLog(log), Form::SlidingLog(before)) = (&mut self.form, &before.form) {
+            *log = log.remembering(before);
+        }
+        self
+    }
+
     /// Takes over what `old` counted in `old_cell` into an empty `cell`; false, and nothing taken, when the
     /// two count differently. A changed maximum alone never makes them differ.
     pub fn carry_over(&self, cell: &mut [u32], old: &Limit, old_cell: &[u32]) -> bool {

@@ -1,7 +1,7 @@
 //! The exact sliding limit: the time of every event that counts, oldest first.
 //!
-//! It keeps at most as many times as the limit allows, the newest: more can neither change the verdict nor the
-//! wait. Times are the low 32 bits of milliseconds before the newest time, so windows are at most 49 days; a
+//! It keeps at most as many times as the limit allows (or allowed since the start), the newest: more can neither
+//! change the verdict nor the wait. Times are the low 32 bits of milliseconds before the newest time, so windows are at most 49 days; a
 //! cost of `n` is `n` equal times.
 
 use super::spec::at_most;
@@ -31,6 +31,10 @@ impl SlidingLog {
 
     pub(super) fn words(&self) -> usize {
         HEADER + self.capacity
+    }
+
+    pub(super) fn remembering(self, before: &Self) -> Self {
+        Self { capacity: self.capacity.max(before.capacity), ..self }
     }
 
     pub(super) fn same_window(&self, other: &Self) -> bool {

@@ -12,7 +12,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 }
 
 /// "did you mean `x`?", or else the list of what there is when it is short.
-pub fn did_you_mean<'a>(word: &str, candidates: &[&'a str]) -> Option<String> {
+pub fn did_you_mean(word: &str, candidates: &[&str]) -> Option<String> {
     match nearest(word, candidates.iter().copied()) {
         Some(near) => Some(format!("did you mean `{near}`?")),
         None if candidates.is_empty() || candidates.len() > 12 => None,

@@ -22,8 +22,10 @@ pub struct InteractionSchema {
     /// Who acted. One of `user_id` and `ip` is required.
     user_id: Option<AnyId>,
     /// What it was done to.
+    #[schemars(example = &"post-9")]
     target_id: Option<AnyId>,
     /// Whom the target belongs to.
+    #[schemars(example = &"u-7")]
     target_owner_id: Option<AnyId>,
     /// The peer address, IPv4 or IPv6, with or without port and brackets.
     ip: Option<Address>,
@@ -37,10 +39,12 @@ pub struct InteractionSchema {
     /// Opaque text of the client.
     user_agent: Option<UserAgent>,
     /// Login session.
+    #[schemars(example = &"s-55")]
     session_id: Option<AnyId>,
     /// Whether what was tried worked, for instance a login.
     outcome: Option<Outcome>,
     /// Hash of the content posted, made by the producer; equal content has equal hashes.
+    #[schemars(example = &"c0ffee")]
     content_hash: Option<AnyId>,
     /// Open attributes for rules: at most 64, each text, number or truth value; lists and objects are skipped.
     attributes: Option<OpenObject>,

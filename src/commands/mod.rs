@@ -1,0 +1,20 @@
+//! What `weir` does when a verb is typed: one file a verb, each with `run(&args) -> exit code`.
+//!
+//! A verb reads files or asks Kafka, hands the work to the other rooms, and tells what came of it: data on stdout,
+//! talk on stderr. Nothing is decided here. What goes wrong becomes a [`Failure`] with its words and its exit code
+//! (see [`crate::cli::exit`]). When the reader of stdout goes away (`| head`), the command ends there, silently and
+//! with 0: that reader has what it wanted.
+
+pub mod ban;
+pub mod check;
+pub mod policy;
+pub mod replay;
+pub mod setup;
+pub mod signals;
+pub mod test;
+pub mod topics;
+
+mod failure;
+mod table;
+
+pub use self::failure::{Failure, finish, print, tell};

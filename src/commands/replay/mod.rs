@@ -1,0 +1,68 @@
+//! `weir replay`: the engine over a file of events, one decision line for each event line, in the same order.
+//!
+//! Decisions go to the output, talk to stderr: a progress bar on a terminal, the first lines that could not be
+//! decided, and the statistics. With `--stats json` stderr has one line of JSON and nothing else. The same lines with
+//! the same policy, seed and `--as-of` give the same bytes, whatever the file is called.
+
+mod files;
+mod floor;
+mod progress;
+mod stats;
+
+use std::sync::Arc;
+
+use self::floor::Floor;
+use self::progress::Progress;
+use self::stats::{Cost, Stats};
+use super::{Failure, finish, policy, setup, tell};
+use crate::cli::{ConfigArgs, Format, ReplayArgs, exit};
+use crate::clock;
+use crate::config::Config;
+use crate::engine::Engine;
+use crate::replay::{Options, replay as decide};
+use crate::wire::interaction::DecodeLimits;
+
+/// What decisions name as their source: not the file, so that its name changes no decision.
+const SOURCE: &str = "replay";
+
+/// Runs it.
+pub fn run(args: &ReplayArgs) -> u8 {
+    finish(replay(args))
+}
+
+fn replay(args: &ReplayArgs) -> Result<u8, Failure> {
+    let config = setup::config(&ConfigArgs::from_environment())?;
+    let policy = policy::of_args(&args.policy)?.load_or_fail()?.policy;
+    let input = files::open(&args.input)?;
+    let output = files::create(&args.output, &args.input)?;
+    let as_of = args.as_of.unwrap_or_else(clock::now);
+    let options = Options { name: SOURCE.to_owned(), as_of, limits: limits(&config) };
+    let progress = Progress::start(input.length, &args.output);
+
+    let cpu = clock::process_cpu_seconds();
+    let mut engine = Engine::new(Arc::clone(&policy), setup::seed(&config));
+    let mut floor = Floor::default();
+    let mut watch = |lines: &mut dyn Iterator<Item = &[u8]>, bytes: usize| {
+        floor.block(lines, bytes);
+        progress.advance(bytes);
+    };
+    let summary = decide(input.from, output.to, &mut engine, &options, &mut watch);
+    let cpu = clock::process_cpu_seconds() - cpu - floor.spent_seconds();
+    progress.finish();
+    let summary = summary.map_err(|error| files::failed(&error, &input.name, &output.name))?;
+
+    let cost =
+        Cost { cpu_seconds: cpu, parse_floor_ratio: floor.ratio(cpu), peak_rss: clock::peak_rss_bytes() };
+    let stats = Stats::new(&input.name, &summary, &cost, &policy.hash, as_of);
+    tell(&match args.stats {
+        Format::Json => stats.json(),
+        Format::Text => stats.text(),
+    });
+    Ok(exit::OK)
+}
+
+/// Records as large as on the topic.
+fn limits(config: &Config) -> DecodeLimits {
+    let record_max = usize::try_from(config.kafka.record_bytes_max).unwrap_or(usize::MAX);
+    DecodeLimits { record_max, ..DecodeLimits::default() }
+}
