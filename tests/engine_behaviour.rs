@@ -130,9 +130,20 @@ fn five_refusals_pause_and_the_pause_ends() {
     let paused = bench.act(Act { secs: 10, ..ACT });
     assert_eq!(paused.verdict, Reject);
     assert_eq!(paused.retry_after, Some(Span::from_secs(55)));
-    assert_eq!(codes(&paused), ["PAUSE", "PRIOR"]);
+    assert_eq!(codes(&paused), ["PAUSE", "C", "PRIOR"]);
     // Nothing was recorded while it stood, so at 65 s the minute of the limit is empty.
     assert_eq!(bench.verdicts([64, 65]), [Reject, Allow]);
+}
+
+#[test]
+fn who_goes_on_while_paused_comes_to_the_next_step() {
+    let mut bench = Bench::new(&strict(&format!("{PAUSE}{DAY_BAN}")));
+    // One allowed, five refused, then two more refusals during the pause: the eighth point is the ban.
+    bench.verdicts(0..8);
+    assert!(bench.out.bans.is_empty());
+    bench.act(Act { secs: 8, ..ACT });
+    assert!(matches!(bench.out.bans.as_slice(), [BanChange::InForce(_)]));
+    assert_eq!(bench.verdicts([9]), [Block]);
 }
 
 #[test]

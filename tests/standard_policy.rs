@@ -5,6 +5,20 @@ use weir::engine::policy::Measure;
 use weir::engine::policy::load::load;
 use weir::replay::run_test;
 
+/// The rule that the README shows loads by itself, and its tests pass.
+#[test]
+fn the_rule_of_the_readme_is_in_order() {
+    let readme = include_str!("../README.md");
+    let yaml = readme.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a rule");
+    let loaded = load(&[("readme.yaml".to_owned(), yaml.to_owned())]);
+    let loaded = loaded.unwrap_or_else(|problems| panic!("{}", problems[0]));
+    assert!(loaded.warnings.is_empty(), "{}", loaded.warnings[0]);
+    assert_eq!(loaded.tests.len(), 2);
+    for test in &loaded.tests {
+        assert_eq!(run_test(&loaded.policy, test), Vec::<String>::new(), "{}", test.name);
+    }
+}
+
 #[test]
 fn every_test_beside_the_standard_policy_holds() {
     let loaded = load(&standard::files()).unwrap_or_else(|problems| panic!("{}", problems[0]));

@@ -32,10 +32,15 @@ fn is_policy_file(name: &str) -> bool {
 }
 
 fn read_file(path: &Path) -> io::Result<String> {
-    let size = fs::metadata(path).map_err(|error| named(path, &error))?.len();
-    if size > LARGEST_FILE {
-        let message = format!("{}: {size} bytes; a policy file has at most {LARGEST_FILE}", path.display());
-        return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+    let file = fs::metadata(path).map_err(|error| named(path, &error))?;
+    let refused =
+        |why: String| io::Error::new(io::ErrorKind::InvalidData, format!("{}: {why}", path.display()));
+    // A pipe or a device would be waited for, or never end.
+    if !file.is_file() {
+        return Err(refused("is no regular file".to_owned()));
+    }
+    if file.len() > LARGEST_FILE {
+        return Err(refused(format!("{} bytes; a policy file has at most {LARGEST_FILE}", file.len())));
     }
     fs::read_to_string(path).map_err(|error| named(path, &error))
 }

@@ -8,7 +8,7 @@ mod ledger;
 mod stage;
 mod summary;
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 use crate::cli::{DemoArgs, Format, exit};
@@ -120,20 +120,19 @@ impl Show<'_> {
     fn live_line(&self, event_seconds: f64) {
         let incident = self.ledger.incident(&self.known);
         let honest = self.ledger.honest(&self.known);
-        tell(format_args!(
-            "{:02}:{:02}  {:>7} decided   incident: {:>5} of {} accounts acted on, {:>5} likes counted   honest: {} \
-             challenged, {} held, {} rejected, {} blocked",
+        let touched = honest.demoted + honest.challenged + honest.held + honest.rejected + honest.blocked;
+        let line = format!(
+            "{:02}:{:02} {:>6} decided | incident: {} of {} stopped, {} likes count | honest touched: {touched}",
             event_seconds as u64 / 60,
             event_seconds as u64 % 60,
             self.ledger.decisions(),
             incident.accounts_actioned,
             incident.accounts,
             incident.likes_counted,
-            honest.challenged,
-            honest.held,
-            honest.rejected,
-            honest.blocked,
-        ));
+        );
+        // On a terminal the line is drawn anew in its place; in a file each is a line of its own.
+        let (before, after) = if std::io::stderr().is_terminal() { ("\r\x1b[2K", "") } else { ("", "\n") };
+        write!(std::io::stderr(), "{before}{line}{after}").unwrap_or_default();
     }
 }
 

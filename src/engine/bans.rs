@@ -4,8 +4,10 @@
 //! entity now, so that the newest word on a key is enough to know it.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use super::ban::{Ban, BanChange};
+use super::decision::ReasonSource;
 use super::entity::Entity;
 use super::key::Prehashed;
 use super::time::Timestamp;
@@ -15,33 +17,41 @@ use super::timers::{Timer, Timers};
 #[derive(Debug, Default)]
 pub struct Bans {
     /// By entity key. Never iterated for outputs: order would depend on the hash.
-    by_entity: HashMap<u64, Vec<Ban>, Prehashed>,
+    by_entity: HashMap<u64, Vec<Held>, Prehashed>,
     /// When a person last lifted an entity's bans: older events make no new ones.
     pardons: BTreeMap<Entity, Timestamp>,
     count: usize,
 }
 
+/// A ban with the reason that decisions give for it.
+#[derive(Debug)]
+struct Held {
+    ban: Ban,
+    source: Arc<ReasonSource>,
+}
+
 impl Bans {
     /// The ban that binds an entity now, whatever the time of the event that asks: back-dating evades no ban. `is`
     /// tells whether the ban's entity is the one meant.
-    pub fn strongest(&self, key: u64, is: impl Fn(&Entity) -> bool) -> Option<&Ban> {
+    pub fn strongest(&self, key: u64, is: impl Fn(&Entity) -> bool) -> Option<(&Ban, &Arc<ReasonSource>)> {
         if self.count == 0 {
             return None;
         }
-        self.by_entity.get(&key)?.iter().filter(|ban| is(&ban.entity)).max_by(|a, b| shows(a, b))
+        let meant = self.by_entity.get(&key)?.iter().filter(|held| is(&held.ban.entity));
+        meant.max_by(|a, b| shows(&a.ban, &b.ban)).map(|held| (&held.ban, &held.source))
     }
 
     /// Adds a ban and tells the set. The same ban id twice is one ban.
     pub fn issue(&mut self, key: u64, ban: Ban, timers: &mut Timers, out: &mut Vec<BanChange>) {
         let set = self.by_entity.entry(key).or_default();
-        if set.iter().any(|known| known.id == ban.id) {
+        if set.iter().any(|known| known.ban.id == ban.id) {
             return;
         }
         if let Some(end) = ban.expires_at {
             timers.set(end, Timer::BanEnds { key, ban: ban.id.clone() });
         }
         let entity = ban.entity.clone();
-        set.push(ban);
+        set.push(Held { source: Arc::new(source_of(&ban)), ban });
         self.count += 1;
         out.extend(in_force(set, &entity));
     }
@@ -49,8 +59,8 @@ impl Bans {
     /// Removes the ban that has come to its end and tells what shows now.
     pub fn expire(&mut self, key: u64, ban: &str, out: &mut Vec<BanChange>) {
         let Some(set) = self.by_entity.get_mut(&key) else { return };
-        let Some(index) = set.iter().position(|known| known.id == ban) else { return };
-        let entity = set.remove(index).entity;
+        let Some(index) = set.iter().position(|known| known.ban.id == ban) else { return };
+        let entity = set.remove(index).ban.entity;
         self.count -= 1;
         out.push(in_force(set, &entity).unwrap_or(BanChange::Gone(entity)));
         self.forget_if_empty(key);
@@ -59,7 +69,8 @@ impl Bans {
     /// Lifts one ban of an entity, or all of them; false when there is none.
     pub fn lift(&mut self, key: u64, lift: &Lift<'_>, out: &mut Vec<BanChange>) -> bool {
         let Some(set) = self.by_entity.get_mut(&key) else { return false };
-        let lifted: Vec<Ban> = set.extract_if(.., |ban| lift.means(ban)).collect();
+        let lifted: Vec<Ban> =
+            set.extract_if(.., |held| lift.means(&held.ban)).map(|held| held.ban).collect();
         let Some(strongest) = lifted.iter().max_by(|a, b| shows(a, b)) else { return false };
         self.count -= lifted.len();
         match in_force(set, lift.entity) {
@@ -105,7 +116,7 @@ impl Bans {
 
     /// All bans in force, by entity, strongest last.
     pub fn all(&self) -> Vec<&Ban> {
-        let mut all: Vec<&Ban> = self.by_entity.values().flatten().collect();
+        let mut all: Vec<&Ban> = self.by_entity.values().flatten().map(|held| &held.ban).collect();
         all.sort_by(|a, b| a.entity.cmp(&b.entity).then_with(|| shows(a, b)));
         all
     }
@@ -154,9 +165,21 @@ fn shows(a: &Ban, b: &Ban) -> std::cmp::Ordering {
     a.verdict.cmp(&b.verdict).then(end(a).cmp(&end(b))).then_with(|| b.id.cmp(&a.id))
 }
 
+/// The reason that decisions give for a ban.
+fn source_of(ban: &Ban) -> ReasonSource {
+    ReasonSource {
+        id: ban.id.clone(),
+        code: ban.code.clone(),
+        family: "ban".into(),
+        text: format!("This {} is banned", ban.entity.kind),
+        window: None,
+    }
+}
+
 /// The bans of an entity within a set, strongest first; `None` when there are none.
-fn in_force(set: &[Ban], entity: &Entity) -> Option<BanChange> {
-    let mut bans: Vec<Ban> = set.iter().filter(|ban| &ban.entity == entity).cloned().collect();
+fn in_force(set: &[Held], entity: &Entity) -> Option<BanChange> {
+    let bans = set.iter().map(|held| &held.ban).filter(|ban| &ban.entity == entity);
+    let mut bans: Vec<Ban> = bans.cloned().collect();
     bans.sort_by(|a, b| shows(b, a));
     (!bans.is_empty()).then_some(BanChange::InForce(bans))
 }
@@ -194,7 +217,7 @@ mod tests {
     }
 
     fn shown(bans: &Bans) -> Option<String> {
-        bans.strongest(1, |e| e == &entity()).map(|ban| ban.id.clone())
+        bans.strongest(1, |e| e == &entity()).map(|(ban, _)| ban.id.clone())
     }
 
     #[test]

@@ -13,12 +13,15 @@ use super::plan::{ADDRESS, DEVICE, USER};
 use super::profile;
 use super::time::Span;
 
+/// A ban and the reason that decisions give for it.
+type Shown<'b> = (&'b Ban, &'b Arc<ReasonSource>);
+
 impl Engine {
     /// The strongest thing that binds the event.
     pub(super) fn binding(&self, event: &Event<'_>, look: &Look<'_>) -> Option<Binding> {
-        let bans = self.bans_on(event, look).map(|ban| Binding {
+        let bans = self.bans_on(event, look).map(|(ban, source)| Binding {
             verdict: ban.verdict,
-            source: Arc::new(ban_source(ban)),
+            source: Arc::clone(source),
             left: ban.expires_at.map(|end| end.since(look.at)),
         });
         let standing = [(&self.users, look.profiles.user), (&self.devices, look.profiles.device)]
@@ -27,7 +30,7 @@ impl Engine {
         bans.into_iter().chain(standing).max_by_key(|b| (b.verdict, b.left.map_or(i64::MAX, Span::millis)))
     }
 
-    fn bans_on(&self, event: &Event<'_>, look: &Look<'_>) -> Option<&Ban> {
+    fn bans_on(&self, event: &Event<'_>, look: &Look<'_>) -> Option<Shown<'_>> {
         if self.bans.is_empty() {
             return None;
         }
@@ -39,10 +42,10 @@ impl Engine {
         let address = self.ban_on(EntityKind::Ip, look.hashes[ADDRESS], |value| {
             look.address.is_some_and(|address| address.to_string() == value)
         });
-        [user, device, address].into_iter().flatten().max_by_key(|ban| ban.verdict)
+        [user, device, address].into_iter().flatten().max_by_key(|(ban, _)| ban.verdict)
     }
 
-    fn ban_on(&self, kind: EntityKind, hash: Option<u64>, is: impl Fn(&str) -> bool) -> Option<&Ban> {
+    fn ban_on(&self, kind: EntityKind, hash: Option<u64>, is: impl Fn(&str) -> bool) -> Option<Shown<'_>> {
         self.bans.strongest(entity_key(kind, hash?), |entity| entity.kind == kind && is(&entity.value))
     }
 
@@ -77,14 +80,4 @@ impl Engine {
 /// Keys of entities of different kinds differ although their values may be the same.
 pub(super) fn entity_key(kind: EntityKind, hash: u64) -> u64 {
     hash.rotate_left(8 * (kind as u32 + 1)) ^ 0x517c_c1b7_2722_0a95_u64.wrapping_mul(kind as u64 + 1)
-}
-
-fn ban_source(ban: &Ban) -> ReasonSource {
-    ReasonSource {
-        id: ban.id.clone(),
-        code: ban.code.clone(),
-        family: "ban".into(),
-        text: format!("This {} is banned", ban.entity.kind),
-        window: None,
-    }
 }

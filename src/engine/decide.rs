@@ -46,8 +46,12 @@ pub(crate) fn decide(
     let mut bench = Bench::new(policy, event, look, room);
     bench.reasons.push(points(&plan.prior, policy.settings.prior));
     bench.bind();
-    if bench.verdict < Verdict::Reject && !look.trusted {
-        bench.limits();
+    if look.trusted || bench.verdict == Verdict::Block {
+        return bench.close();
+    }
+    // Who goes on while he is paused is refused by the limits too, and that counts towards the next step.
+    bench.limits();
+    if bench.verdict < Verdict::Reject {
         bench.rules();
         bench.score();
     }

@@ -192,8 +192,8 @@ impl Engine {
                 look.slots[cell.slot] = observe(cell, policy, table, slot, look);
             }
         }
-        // A verdict of reject or block stands already: no limit is asked, so that refusals do not pile up.
-        if look.trusted || look.binding.as_ref().is_some_and(|binding| binding.verdict >= Verdict::Reject) {
+        // Who is banned is asked no more.
+        if look.trusted || look.binding.as_ref().is_some_and(|binding| binding.verdict == Verdict::Block) {
             return;
         }
         for (number, cells) in plan.limits.iter().enumerate() {

@@ -46,7 +46,7 @@ mod stats;
 
 pub use self::apply::Engine;
 pub use self::input::{DeadLetterReason, Input, Outcome, Outputs};
-pub use self::prepare::Prepared;
+pub use self::prepare::{Ahead, Prepared};
 pub use self::stats::{Stats, TableAccount};
 
 use self::address::Address;

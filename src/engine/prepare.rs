@@ -28,6 +28,43 @@ pub struct Prepared {
     pub(crate) content: u32,
 }
 
+/// Events that are prepared together: the state of the later ones is fetched while the earlier ones are applied.
+#[derive(Debug, Default)]
+pub struct Ahead {
+    prepared: Vec<Prepared>,
+}
+
+impl Ahead {
+    /// How many events are worth preparing together.
+    pub const EVENTS: usize = 32;
+
+    /// Prepares the next events, in their order; `None` stands for a record that holds no event.
+    pub fn look<'e>(&mut self, engine: &Engine, events: impl Iterator<Item = Option<&'e Event<'e>>>) {
+        let mut count = 0;
+        for event in events {
+            if count == self.prepared.len() {
+                self.prepared.push(Prepared::default());
+            }
+            match event {
+                Some(event) => engine.prepare(event, &mut self.prepared[count]),
+                None => self.prepared[count] = Prepared::default(),
+            }
+            count += 1;
+        }
+        for prepared in &self.prepared[..count] {
+            engine.prefetch(prepared);
+        }
+    }
+
+    /// What was prepared of the `index`-th of them.
+    ///
+    /// # Panics
+    /// When there were not so many.
+    pub fn get(&self, index: usize) -> &Prepared {
+        &self.prepared[index]
+    }
+}
+
 impl Engine {
     /// Works out what can be known of an event before its turn.
     pub fn prepare(&self, event: &Event<'_>, into: &mut Prepared) {

@@ -13,7 +13,7 @@ use crate::engine::policy::{Mode, Policy, Settings};
 use crate::engine::subject::Profile;
 use crate::engine::time::Timestamp;
 use crate::engine::verdict::Verdict;
-use crate::engine::{DeadLetterReason, Engine, Input, Outcome, Outputs};
+use crate::engine::{Ahead, DeadLetterReason, Engine, Input, Outcome, Outputs, Prepared};
 use crate::stream::{self, OutBatch, RecordRef, Topic, TopicNames};
 use crate::wire::command;
 use crate::wire::error::DecodeError;
@@ -83,6 +83,7 @@ pub struct Scorer {
     limits: DecodeLimits,
     names: TopicNames,
     outputs: Outputs,
+    ahead: Ahead,
 }
 
 /// A record of the merge: what it is and what it says.
@@ -91,7 +92,8 @@ type Item<'b> = (RecordRef<'b>, Result<Decoded<'b>, DecodeError>);
 impl Scorer {
     /// A scorer around an engine.
     pub fn new(engine: Engine, names: TopicNames, limits: DecodeLimits) -> Self {
-        Self { engine, encoder: Encoder::new(names.clone()), limits, names, outputs: Outputs::default() }
+        let encoder = Encoder::new(names.clone());
+        Self { engine, encoder, limits, names, outputs: Outputs::default(), ahead: Ahead::default() }
     }
 
     /// The engine.
@@ -128,8 +130,14 @@ impl Scorer {
         let limits = self.limits;
         let lanes = batch.lanes(Topic::Interactions).into_values();
         let lanes = lanes.map(|lane| lane.into_iter().map(|index| head(batch, index, &settings, &limits)));
-        for (record, decoded) in Merge::new(lanes) {
-            self.interaction(record, decoded, decided_at, out, report);
+        let mut merged = Merge::new(lanes);
+        let mut together = Vec::with_capacity(Ahead::EVENTS);
+        loop {
+            together.extend(merged.by_ref().take(Ahead::EVENTS));
+            if together.is_empty() {
+                break;
+            }
+            self.interactions(&mut together, decided_at, out, report);
         }
         self.profile_touched(report);
         report.hits.keep_declared(self.engine.policy());
@@ -143,10 +151,28 @@ impl Scorer {
         }
     }
 
+    /// Decides some interactions that follow each other; their state is fetched together.
+    fn interactions(
+        &mut self,
+        together: &mut Vec<Item<'_>>,
+        decided_at: Timestamp,
+        out: &mut OutBatch,
+        report: &mut Report,
+    ) {
+        let mut ahead = std::mem::take(&mut self.ahead);
+        let events = together.iter().map(|(_, decoded)| decoded.as_ref().ok().map(|decoded| &decoded.event));
+        ahead.look(&self.engine, events);
+        for (index, (record, decoded)) in together.drain(..).enumerate() {
+            self.interaction(record, decoded, ahead.get(index), decided_at, out, report);
+        }
+        self.ahead = ahead;
+    }
+
     fn interaction(
         &mut self,
         record: RecordRef<'_>,
         decoded: Result<Decoded<'_>, DecodeError>,
+        prepared: &Prepared,
         decided_at: Timestamp,
         out: &mut OutBatch,
         report: &mut Report,
@@ -164,7 +190,7 @@ impl Scorer {
             append_time,
         };
         self.outputs.clear();
-        let outcome = self.engine.apply(Input::Event(event, arrival), &mut self.outputs);
+        let outcome = self.engine.apply_prepared(event, arrival, prepared, &mut self.outputs);
         report.append_times.push(append_time);
         if let Outcome::DeadLettered(reason) = outcome {
             let error = refused(reason, event.occurred_at, append_time);

@@ -6,7 +6,7 @@ use super::lines::Lines;
 use crate::engine::decision::Decision;
 use crate::engine::event::Arrival;
 use crate::engine::time::Timestamp;
-use crate::engine::{DeadLetterReason, Engine, Outcome, Outputs, Prepared, SEMANTICS};
+use crate::engine::{Ahead, DeadLetterReason, Engine, Outcome, Outputs, SEMANTICS};
 use crate::pipeline::Tally;
 use crate::wire::decision::encode;
 use crate::wire::error::DecodeError;
@@ -14,8 +14,6 @@ use crate::wire::interaction::{DecodeLimits, Decoded, decode};
 
 /// Bytes of decisions gathered before they are written.
 const WRITE_AT: usize = 256 << 10;
-/// Lines that are decoded together: their state is fetched while the others are.
-const TOGETHER: usize = 32;
 
 /// What is fixed for a whole replay.
 #[derive(Clone, Debug)]
@@ -64,7 +62,7 @@ pub fn replay(
         options,
         to,
         bytes: Vec::new(),
-        prepared: vec![Prepared::default(); TOGETHER],
+        ahead: Ahead::default(),
         outputs: Outputs::default(),
         line: 0,
         summary: Summary::default(),
@@ -83,8 +81,8 @@ struct Desk<'a, W> {
     options: &'a Options,
     to: W,
     bytes: Vec<u8>,
-    /// What was worked out of the lines that are decoded together.
-    prepared: Vec<Prepared>,
+    /// The lines that are decoded together.
+    ahead: Ahead,
     outputs: Outputs,
     line: i64,
     summary: Summary,
@@ -92,13 +90,14 @@ struct Desk<'a, W> {
 
 impl<W: Write> Desk<'_, W> {
     fn block<R: Read>(&mut self, lines: &Lines<R>) -> io::Result<()> {
-        let mut together = Vec::with_capacity(TOGETHER);
+        let mut together = Vec::with_capacity(Ahead::EVENTS);
         let mut lines = lines.lines().peekable();
         while lines.peek().is_some() {
             together.extend(
-                lines.by_ref().take(TOGETHER).map(|line| decode(Some(line), &[], &self.options.limits)),
+                lines.by_ref().take(Ahead::EVENTS).map(|line| decode(Some(line), &[], &self.options.limits)),
             );
-            self.prepare(&together);
+            let events = together.iter().map(|decoded| decoded.as_ref().ok().map(|decoded| &decoded.event));
+            self.ahead.look(self.engine, events);
             for (index, decoded) in together.drain(..).enumerate() {
                 self.line(decoded, index);
             }
@@ -107,19 +106,6 @@ impl<W: Write> Desk<'_, W> {
             }
         }
         Ok(())
-    }
-
-    /// Works out what can be known of the events before their turn, and has their state fetched meanwhile.
-    fn prepare(&mut self, together: &[Result<Decoded<'_>, DecodeError>]) {
-        for (decoded, prepared) in together.iter().zip(&mut self.prepared) {
-            match decoded {
-                Ok(decoded) => self.engine.prepare(&decoded.event, prepared),
-                Err(_) => *prepared = Prepared::default(),
-            }
-        }
-        for prepared in &self.prepared[..together.len()] {
-            self.engine.prefetch(prepared);
-        }
     }
 
     /// Decides one line, the `index`-th of those that were prepared together.
@@ -144,7 +130,7 @@ impl<W: Write> Desk<'_, W> {
         let append_time = decoded.append_time.unwrap_or(event.occurred_at).min(self.options.as_of);
         let arrival = Arrival { topic: &self.options.name, partition: 0, offset: self.line, append_time };
         self.outputs.clear();
-        let outcome = self.engine.apply_prepared(event, arrival, &self.prepared[index], &mut self.outputs);
+        let outcome = self.engine.apply_prepared(event, arrival, self.ahead.get(index), &mut self.outputs);
         self.summary.ban_changes += self.outputs.bans.len() as u64;
         self.summary.case_records += self.outputs.cases.len() as u64;
         if let Some(judgement) = &self.outputs.judgement {
