@@ -9,7 +9,16 @@ use std::io::IsTerminal;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 
-use crate::config::LogFormat;
+/// The form of log lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// Text on a terminal, else JSON.
+    Auto,
+    /// For people.
+    Text,
+    /// One object a line.
+    Json,
+}
 
 /// Installs the log of the process. `filter` is as in `RUST_LOG` (`info`, `weir=debug,librdkafka=warn`), which wins
 /// where it is set; `color` allows terminal colours in the text form.

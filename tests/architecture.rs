@@ -15,7 +15,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("wire", &["engine"]),
     ("clock", &["engine"]),
     ("metrics", &["clock", "engine"]),
-    ("log", &["config"]),
+    ("log", &[]),
     ("config", &["engine", "log"]),
     ("pipeline", &["clock", "engine", "metrics", "stream", "wire"]),
     ("replay", &["engine", "pipeline", "wire"]),

@@ -13,6 +13,7 @@ use super::problem::{Place, Problem};
 use super::raw::{Reader, Section};
 use super::secret;
 use crate::engine::time::Span;
+use crate::log::{LogFormat, check_filter};
 
 /// A whole configuration.
 #[derive(Clone, Debug)]
@@ -158,17 +159,6 @@ pub struct Log {
     pub filter: String,
 }
 
-/// The form of log lines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LogFormat {
-    /// Text on a terminal, else JSON.
-    Auto,
-    /// For people.
-    Text,
-    /// One object a line.
-    Json,
-}
-
 /// The id of the seed that is used when none is configured.
 pub const BUILT_IN_SEED: &str = "built-in";
 
@@ -302,7 +292,7 @@ fn read_log(section: &mut Section<'_>) -> Log {
         "json" => Ok(LogFormat::Json),
         other => Err(format!("`{other}` is none of `auto`, `text`, `json`")),
     };
-    let filter = |text: &str| crate::log::check_filter(text).map(|()| text.to_owned());
+    let filter = |text: &str| check_filter(text).map(|()| text.to_owned());
     Log {
         format: section.parsed("format", LogFormat::Auto, format),
         filter: section.parsed("filter", "info".to_owned(), filter),

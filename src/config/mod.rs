@@ -17,7 +17,7 @@ mod units;
 use std::path::{Path, PathBuf};
 
 pub use effective::{
-    BUILT_IN_SEED, Batch, Config, Http, Kafka, Keys, Log, LogFormat, PolicyFiles, Property, State, Topics,
+    BUILT_IN_SEED, Batch, Config, Http, Kafka, Keys, Log, PolicyFiles, Property, State, Topics,
 };
 pub use problem::{FilePlace, Place, Problem, Problems, Severity};
 pub use raw::Overrides;

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use super::effective::{Config, LogFormat};
+use super::effective::Config;
 use super::units::show_size;
+use crate::log::LogFormat;
 
 fn set_or_not<T>(secret: Option<&T>) -> &'static str {
     if secret.is_some() { "(set)" } else { "(none)" }
