@@ -93,8 +93,9 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn the_peak_is_at_least_what_is_resident() {
+    fn both_memory_figures_are_told_in_bytes() {
+        // The kernel counts by thread and in batches: at any one moment the two need not be in order.
         let (now, peak) = (rss_bytes().expect("linux tells"), peak_rss_bytes().expect("linux tells"));
-        assert!(peak >= now && now > 1_000_000);
+        assert!(now > 1_000_000 && peak > 1_000_000, "{now} {peak}");
     }
 }
