@@ -7,7 +7,6 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::config::standard;
-use crate::engine::Engine;
 use crate::engine::key::HashSeed;
 use crate::engine::policy::Policy;
 use crate::engine::policy::load::load;
@@ -133,10 +132,12 @@ fn start_shard(
         let mut wishes =
             Wishes { stop, policies: incoming, wanted: Box::new(Vec::new), turned: Box::new(|| ()) };
         let around = Surroundings {
-            engine: &|| Engine::new(Arc::clone(&policy), SEED),
+            policy: &|| Arc::clone(&policy),
+            seed: SEED,
             told: Arc::new(Mutex::new(told)),
             stage: &|_| {},
             limits: DecodeLimits::default(),
+            probe: None,
         };
         run_live(&settings, &mut wishes, &around)
     };

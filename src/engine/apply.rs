@@ -89,6 +89,11 @@ impl Engine {
         &self.policy
     }
 
+    /// The longest window of any counter: what lies further back changes nothing any more.
+    pub fn longest_window(&self) -> Span {
+        self.plan.longest_window
+    }
+
     /// Applies [`Input::Event`] with what [`Engine::prepare`] of this engine worked out of the same event.
     pub fn apply_prepared(
         &mut self,

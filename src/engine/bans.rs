@@ -56,6 +56,12 @@ impl Bans {
         out.extend(in_force(set, &entity));
     }
 
+    /// Forgets all bans; pardons stay. Timers that are left find nothing.
+    pub fn clear(&mut self) {
+        self.by_entity.clear();
+        self.count = 0;
+    }
+
     /// Removes the ban that has come to its end and tells what shows now.
     pub fn expire(&mut self, key: u64, ban: &str, out: &mut Vec<BanChange>) {
         let Some(set) = self.by_entity.get_mut(&key) else { return };

@@ -32,6 +32,21 @@ impl Engine {
         told
     }
 
+    /// Forgets all bans, untold; pardons stay.
+    pub fn forget_bans(&mut self) {
+        self.bans.clear();
+    }
+
+    /// All bans in force, by entity, strongest last.
+    pub fn bans(&self) -> Vec<Ban> {
+        self.bans.all().into_iter().cloned().collect()
+    }
+
+    /// When the next timer is due: until then, silence changes nothing.
+    pub fn next_due(&self) -> Option<Timestamp> {
+        self.timers.first_due()
+    }
+
     fn ban_by_hand(
         &mut self,
         command: &Command,

@@ -33,6 +33,11 @@ impl Timers {
         self.due.insert((due, timer));
     }
 
+    /// When the next timer is due.
+    pub fn first_due(&self) -> Option<Timestamp> {
+        self.due.first().map(|(due, _)| *due)
+    }
+
     /// Takes the next timer that is due at or before `now`.
     pub fn next_due(&mut self, now: Timestamp) -> Option<(Timestamp, Timer)> {
         if self.due.first()?.0 > now {

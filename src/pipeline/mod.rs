@@ -11,22 +11,45 @@
 //! committed is dropped, and the shard acquired anew. `score` knows no broker: live and tests run the same.
 
 mod batch;
+mod chain;
 mod commit;
 mod encode;
+mod follow;
 mod hits;
+mod intake;
+mod journal_tail;
+mod kafka_logs;
 mod lead;
+mod line;
 mod live;
+mod logs;
 mod merge;
+mod positions;
+mod recover;
+mod replica;
+mod reset;
 mod restore;
 mod score;
 mod shard;
 mod tally;
+mod topic_end;
+mod touched;
 
 pub use self::batch::Batch;
+pub use self::chain::{Chain, basis};
+pub use self::commit::{Answer, Job, answer, is_in};
+pub use self::follow::{Followed, Follower, Foundry};
 pub use self::hits::Hits;
+pub use self::kafka_logs::KafkaLogs;
+pub use self::line::{Broken, Entry, Line, Positions, Range};
 pub use self::live::{Stage, Surroundings, Told, run_live};
+pub use self::logs::{FollowError, JournalPage, Logs};
 pub use self::merge::Merge;
+pub use self::recover::{Start, start};
+pub use self::replica::{Replica, Work};
+pub use self::reset::reset;
 pub use self::restore::read_bans;
-pub use self::score::{Report, Scorer, Touched, TouchedBy};
-pub use self::shard::{Shard, ShardError, ShardSettings, Wishes};
+pub use self::score::{Inputs, Probe, Report, Scorer};
+pub use self::shard::{ShardError, ShardSettings, Wishes};
 pub use self::tally::Tally;
+pub use self::touched::{Touched, TouchedBy};

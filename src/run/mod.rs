@@ -18,7 +18,6 @@ use crate::cli::{RunArgs, exit};
 use crate::commands::{Failure, finish, policy, setup};
 use crate::config::Config;
 use crate::desk::{Check, Desk, ReaderTime, Readiness, Serving};
-use crate::engine::Engine;
 use crate::engine::policy::Policy;
 use crate::pipeline::{ShardError, ShardSettings, Stage, Surroundings, Wishes, run_live};
 use crate::wire::interaction::DecodeLimits;
@@ -139,10 +138,12 @@ impl Service {
         let telling = Telling::new(Arc::clone(&self.serving));
         let record_max = usize::try_from(self.config.kafka.record_bytes_max).unwrap_or(usize::MAX);
         let around = Surroundings {
-            engine: &|| Engine::new(self.policy.load_full(), seed),
+            policy: &|| self.policy.load_full(),
+            seed,
             told: Arc::new(Mutex::new(move |report: &mut crate::pipeline::Report| telling.tell(report))),
             stage: &|stage| self.stage(&stage),
             limits: DecodeLimits { record_max, ..DecodeLimits::default() },
+            probe: None,
         };
         run_live(&settings, wishes, &around)
     }
@@ -150,6 +151,11 @@ impl Service {
     fn stage(&self, stage: &Stage) {
         let readiness = &self.readiness;
         match stage {
+            Stage::Following => {
+                readiness
+                    .fail(Check::Shard, "state is being restored; this instance is not yet in the group");
+                readiness.fail(Check::Scoring, "state is being restored");
+            }
             Stage::Waiting => {
                 readiness.fail(Check::Shard, "another instance owns the shard, or the group is settling");
                 readiness.fail(Check::Scoring, "this instance owns no shard");

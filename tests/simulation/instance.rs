@@ -1,0 +1,261 @@
+//! One process of weir, step by step: what its threads do, in an order that the dice choose.
+
+use std::cell::RefCell;
+use std::collections::{BTreeSet, VecDeque};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use weir::engine::policy::Policy;
+use weir::engine::time::Timestamp;
+use weir::pipeline::{
+    Answer, Batch, Entry, Follower, Foundry, Job, Replica, Start, Work, answer, is_in, reset, start,
+};
+use weir::stream::{RecordBatch, Topic};
+use weir::wire::journal::JournalKind;
+
+use crate::broker::{Broker, Fate};
+use crate::dice::Dice;
+use crate::logs::MemoryLogs;
+
+/// Where a process stands.
+enum State {
+    Down,
+    /// Restores and follows.
+    Follows(Start),
+    /// Owns the shard, as far as it knows.
+    Owns(Owner),
+}
+
+/// What an owner has.
+struct Owner {
+    replica: Box<Replica>,
+    epoch: u64,
+    /// Scored and not known to be committed, oldest first, with the attempts so far.
+    jobs: VecDeque<(Job, u32)>,
+}
+
+/// See the module.
+pub struct Instance {
+    id: usize,
+    broker: Rc<RefCell<Broker>>,
+    state: State,
+}
+
+/// What happened, for the statistics of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Seen {
+    pub crashes: u64,
+    pub takeovers: u64,
+    pub resets: u64,
+    pub aborts: u64,
+    pub unknown: u64,
+    pub fenced: u64,
+    pub batches: u64,
+}
+
+impl Seen {
+    /// Adds another run.
+    pub fn add(&mut self, other: &Seen) {
+        let Seen { crashes, takeovers, resets, aborts, unknown, fenced, batches } = other;
+        self.crashes += crashes;
+        self.takeovers += takeovers;
+        self.resets += resets;
+        self.aborts += aborts;
+        self.unknown += unknown;
+        self.fenced += fenced;
+        self.batches += batches;
+    }
+}
+
+impl Instance {
+    pub fn new(id: usize, broker: &Rc<RefCell<Broker>>) -> Self {
+        Self { id, broker: Rc::clone(broker), state: State::Down }
+    }
+
+    /// Everything in memory is gone.
+    pub fn crash(&mut self, seen: &mut Seen) {
+        seen.crashes += u64::from(!matches!(self.state, State::Down));
+        self.state = State::Down;
+    }
+
+    fn logs(&self) -> MemoryLogs {
+        MemoryLogs(Rc::clone(&self.broker))
+    }
+
+    /// One step, chosen by the dice where there is a choice.
+    pub fn step(
+        &mut self,
+        dice: &mut Dice,
+        policies: &[Arc<Policy>],
+        foundry: &Foundry,
+        faults: bool,
+        seen: &mut Seen,
+    ) {
+        let mut logs = self.logs();
+        match std::mem::replace(&mut self.state, State::Down) {
+            State::Down => {
+                self.state = State::Follows(start(foundry, &mut logs).expect("the logs can be read"))
+            }
+            State::Follows(from) => self.follow(from, dice, policies, foundry, seen),
+            State::Owns(owner) => self.own(owner, dice, policies, faults, seen),
+        }
+    }
+
+    fn follow(
+        &mut self,
+        mut from: Start,
+        dice: &mut Dice,
+        policies: &[Arc<Policy>],
+        foundry: &Foundry,
+        seen: &mut Seen,
+    ) {
+        let mut logs = self.logs();
+        if self.broker.borrow().owner == self.id && dice.one_in(2) {
+            return self.take_over(from, policies, foundry, seen);
+        }
+        if let Start::Follow(follower) = &mut from {
+            follower.step(foundry, &mut logs, Duration::ZERO, &mut |_, _| ()).expect("it follows");
+        }
+        self.state = State::Follows(from);
+    }
+
+    /// Fences, comes to the end of the journal, and owns.
+    fn take_over(&mut self, from: Start, policies: &[Arc<Policy>], foundry: &Foundry, seen: &mut Seen) {
+        seen.takeovers += 1;
+        let (mut logs, epoch) = (self.logs(), self.broker.borrow_mut().open());
+        let from = match from {
+            Start::Anew(_) => start(foundry, &mut logs).expect("the logs can be read"),
+            from => from,
+        };
+        let mut jobs = VecDeque::new();
+        let replica = match from {
+            Start::Follow(mut follower) => {
+                follower.catch_up(foundry, &mut logs, &mut |_, _| ()).expect("it follows");
+                follower.replica
+            }
+            Start::Anew(_) => {
+                seen.resets += 1;
+                let now = Timestamp::from_millis(self.broker.borrow().now);
+                let (policy, mut job) = (Arc::clone(&policies[0]), Job::default());
+                let replica = reset(foundry, &mut logs, policy, now, &mut job).expect("it begins anew");
+                jobs.push_back((job, 0));
+                replica
+            }
+        };
+        self.state = State::Owns(Owner { replica: Box::new(replica), epoch, jobs });
+    }
+
+    fn own(
+        &mut self,
+        mut owner: Owner,
+        dice: &mut Dice,
+        policies: &[Arc<Policy>],
+        faults: bool,
+        seen: &mut Seen,
+    ) {
+        let commits = owner.jobs.len() == 2 || (!owner.jobs.is_empty() && dice.one_in(2));
+        let keeps = if commits {
+            self.commit(&mut owner, dice, faults, seen)
+        } else {
+            self.score(&mut owner, dice, policies, seen);
+            true
+        };
+        // State that holds what could not be committed is dropped.
+        self.state = if keeps { State::Owns(owner) } else { State::Down };
+    }
+
+    fn score(&self, owner: &mut Owner, dice: &mut Dice, policies: &[Arc<Policy>], seen: &mut Seen) {
+        let gathered = self.gather(owner, dice);
+        let line = &owner.replica.line;
+        let batch = Batch::from(&line.positions, vec![Arc::new(gathered)]);
+        let holds = Arc::clone(owner.replica.scorer.engine().policy());
+        let other =
+            policies.iter().find(|policy| policy.hash != holds.hash).filter(|_| dice.one_in(40)).cloned();
+        let now = Timestamp::from_millis(self.broker.borrow().now);
+        let caught_up = batch.ranges.is_empty();
+        let ticks = if caught_up && dice.one_in(3) { vec![now] } else { Vec::new() };
+        if batch.ranges.is_empty() && ticks.is_empty() && other.is_none() {
+            return;
+        }
+        seen.batches += 1;
+        let policy = other.as_ref().unwrap_or(&holds).hash.to_string();
+        let entry =
+            Entry { kind: JournalKind::Batch, policy, ticks, ranges: batch.ranges(), skipped: Vec::new() };
+        let decided_at = Timestamp::from_millis(now.millis() + dice.below(1000) as i64);
+        let work = Work { entry: &entry, policy: other, batch: &batch, bans: &[], decided_at };
+        let mut job = Job::default();
+        owner.replica.lead(&work, &BTreeSet::new(), &mut job);
+        owner.jobs.push_back((job, 0));
+    }
+
+    /// Some records of some partitions, in some order of partitions.
+    fn gather(&self, owner: &Owner, dice: &mut Dice) -> RecordBatch {
+        let broker = self.broker.borrow();
+        let mut read = RecordBatch::default();
+        let mut places: Vec<((Topic, i32), i64)> =
+            owner.replica.line.positions.iter().map(|(place, next)| (*place, *next)).collect();
+        dice.shuffle(&mut places);
+        for (place, next) in places {
+            if !dice.one_in(4) {
+                broker.read(place, next, 1 + dice.below(12) as usize, &mut read);
+            }
+        }
+        read
+    }
+
+    /// Asks for the oldest job's commit; false when the shard has to be given up.
+    fn commit(&self, owner: &mut Owner, dice: &mut Dice, faults: bool, seen: &mut Seen) -> bool {
+        let Some((job, attempts)) = owner.jobs.front_mut() else { return true };
+        *attempts += 1;
+        let fate = if faults { fate(dice) } else { Fate::Committed };
+        let mut broker = self.broker.borrow_mut();
+        let error = match broker.commit(owner.epoch, &job.out, &job.offsets, fate) {
+            Ok(()) => {
+                owner.jobs.pop_front();
+                return true;
+            }
+            Err(error) => error,
+        };
+        match answer(&error, broker.owner == self.id, *attempts) {
+            Answer::Again => seen.aborts += 1,
+            Answer::Settle => {
+                seen.unknown += 1;
+                owner.epoch = broker.open();
+                drop(broker);
+                let newest = weir::pipeline::Logs::newest(&mut self.logs()).expect("the journal can be read");
+                if is_in(job, newest.as_ref()) {
+                    owner.jobs.pop_front();
+                }
+            }
+            Answer::Lost | Answer::Failed => {
+                seen.fenced += 1;
+                return false;
+            }
+        }
+        true
+    }
+}
+
+fn fate(dice: &mut Dice) -> Fate {
+    match dice.below(20) {
+        0 | 1 => Fate::Aborted,
+        2 => Fate::UnknownIn,
+        3 => Fate::UnknownOut,
+        _ => Fate::Committed,
+    }
+}
+
+/// A follower of the whole journal, from its first reset on.
+pub fn follow_all(
+    broker: &Rc<RefCell<Broker>>,
+    foundry: &Foundry,
+    told: &mut weir::pipeline::Followed<'_>,
+) -> Box<Follower> {
+    let mut logs = MemoryLogs(Rc::clone(broker));
+    let Start::Follow(mut follower) = start(foundry, &mut logs).expect("the logs can be read") else {
+        panic!("the journal begins with a reset");
+    };
+    follower.catch_up(foundry, &mut logs, told).expect("the same outputs again");
+    follower
+}
