@@ -30,7 +30,7 @@ impl Engine {
     pub fn new(policy: Arc<Policy>, seed: HashSeed) -> Self {
         let plan = Plan::new(&policy, None);
         let settings = &policy.settings;
-        let settled_accounts = DistinctSpec::new(SHARED_WINDOW, SHARED_SLOTS);
+        let settled_accounts = settled_accounts();
         let address_words = profile::ADDRESS_WORDS + settled_accounts.words();
         let spills = vec![profile::ADDRESS_WORDS + DistinctSpec::SPILL_WORD];
         Self {
@@ -51,6 +51,7 @@ impl Engine {
             watermark: Watermark::default(),
             events: 0,
             scratch: Scratch::default(),
+            cut: None,
             policy,
             plan,
             activation: 1,
@@ -59,6 +60,7 @@ impl Engine {
     }
 
     pub(super) fn activate(&mut self, policy: Arc<Policy>) -> Outcome {
+        self.abandon_cut();
         let mut plan = Plan::new(&policy, Some(&self.plan));
         let mut tables: Vec<Option<Table>> = std::mem::take(&mut self.tables).into_iter().map(Some).collect();
         let names = policy.dimensions.iter().map(|dimension| &dimension.name);
@@ -74,6 +76,11 @@ impl Engine {
         self.activation += 1;
         Outcome::PolicyActivated
     }
+}
+
+/// The window of settled accounts in an address profile.
+pub(super) fn settled_accounts() -> DistinctSpec {
+    DistinctSpec::new(SHARED_WINDOW, SHARED_SLOTS)
 }
 
 fn profile_spec(settings: &Settings, words: usize, spills: Vec<usize>) -> TableSpec {

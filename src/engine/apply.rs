@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::bans::Bans;
 use super::cases::Cases;
 use super::command::Command;
+use super::cut::Cut;
 use super::decide::{Judged, decide};
 use super::decision::{DecisionId, Hold, Judgement, Quality, QualityCode};
 use super::duplicates::{Duplicates, Seen};
@@ -60,6 +61,8 @@ pub struct Engine {
     pub(super) watermark: super::arrive::Watermark,
     pub(super) events: u64,
     pub(super) scratch: Scratch,
+    /// The cut under way.
+    pub(super) cut: Option<Cut>,
 }
 
 /// Room that is used again for each event.

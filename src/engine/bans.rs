@@ -3,6 +3,8 @@
 //! Expiry removes only its own ban; a lift removes one or all. What the world is told is always the state of the
 //! entity now, so that the newest word on a key is enough to know it.
 
+mod saved;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 

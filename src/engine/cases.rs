@@ -3,6 +3,8 @@
 //! A case is told when it opens and each time its events have doubled since, so that 40,000 events make 16 records.
 //! Bounded: at most [`Cases::OPEN_MAX`] are open; while that many are, no new one opens and that is counted.
 
+mod saved;
+
 use std::collections::HashMap;
 
 use super::case::{Case, CaseStatus};

@@ -2,6 +2,8 @@
 //!
 //! Made once at activation, so that the road of an event is look-ups by index.
 
+mod saved;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -138,8 +140,12 @@ impl Cell {
 impl Plan {
     /// Lays a policy out. Limits that the plan before it had keep the room they had.
     pub(crate) fn new(policy: &Policy, before: Option<&Plan>) -> Self {
-        let limits = before.map(Plan::limits_by_identity).unwrap_or_default();
-        let mut shared = Shared { key_fields: ALWAYS.to_vec(), filters: Vec::new(), limits };
+        Self::with_rooms(policy, before.map(Plan::rooms).unwrap_or_default())
+    }
+
+    /// Lays a policy out. Limits whose identity is in `rooms` get at least so much room.
+    fn with_rooms(policy: &Policy, rooms: HashMap<u64, usize, Prehashed>) -> Self {
+        let mut shared = Shared { key_fields: ALWAYS.to_vec(), filters: Vec::new(), rooms };
         let dimensions: Vec<_> =
             (0..policy.dimensions.len()).map(|d| DimensionPlan::new(policy, d, &mut shared)).collect();
         let mut plan = Self {
@@ -160,9 +166,10 @@ impl Plan {
         plan
     }
 
-    fn limits_by_identity(&self) -> HashMap<u64, Limit, Prehashed> {
+    /// The room that each limit has, by identity.
+    fn rooms(&self) -> HashMap<u64, usize, Prehashed> {
         let spans = self.dimensions.iter().flat_map(|d| &d.limits).flat_map(|limit| &limit.spans);
-        spans.map(|(limit, cell)| (cell.identity, limit.clone())).collect()
+        spans.map(|(limit, cell)| (cell.identity, limit.room())).collect()
     }
 
     fn fill(&mut self, slot: usize, origin: &Origin) {
@@ -271,15 +278,15 @@ impl Layout {
 struct Shared {
     key_fields: Vec<KeyField>,
     filters: Vec<Condition>,
-    /// Limits of the plan before, by identity.
-    limits: HashMap<u64, Limit, Prehashed>,
+    /// The least room of limits that were there before, by identity.
+    rooms: HashMap<u64, usize, Prehashed>,
 }
 
 impl Shared {
     fn remembering(&self, span: &LimitSpan) -> Limit {
         let limit = span.limit.clone();
-        match self.limits.get(&span.identity) {
-            Some(before) => limit.remembering(before),
+        match self.rooms.get(&span.identity) {
+            Some(room) => limit.with_room(*room),
             None => limit,
         }
     }

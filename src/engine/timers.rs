@@ -1,5 +1,7 @@
 //! Timers in event time: they fire before the first input at or after their time, in the order of (due, timer).
 
+mod saved;
+
 use std::collections::BTreeSet;
 
 use super::time::Timestamp;

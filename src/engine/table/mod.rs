@@ -9,6 +9,7 @@
 //! key comes back, and removed by [`Table::sweep`]. When the budget is used up, a new key takes the place of a
 //! dead record near its own, else of the one there that was touched longest ago; that is counted and told.
 
+mod saved;
 mod segment;
 
 use self::segment::{HEAD, Probe, Segment, set_touched, touched};
