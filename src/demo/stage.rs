@@ -121,6 +121,7 @@ fn start_shard(
         // All its records are old, and none is late.
         merge_wait: Duration::ZERO,
         lead_span: Span::from_secs(3600),
+        checkpoint_every: Duration::MAX,
         ticks: false,
     });
     let policy = standard_policy();
@@ -137,6 +138,7 @@ fn start_shard(
             told: Arc::new(Mutex::new(told)),
             stage: &|_| {},
             limits: DecodeLimits::default(),
+            checkpoints: None,
             probe: None,
         };
         run_live(&settings, &mut wishes, &around)

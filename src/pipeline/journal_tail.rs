@@ -19,6 +19,14 @@ const NEAR: i64 = 16;
 /// # Errors
 /// The brokers do not answer, or the record cannot be read.
 pub(super) fn newest(settings: &ShardSettings) -> Result<Option<JournalRecord>, FollowError> {
+    Ok(newest_at(settings)?.map(|(_, record)| record))
+}
+
+/// The same, with its offset.
+///
+/// # Errors
+/// See [`newest`].
+pub(super) fn newest_at(settings: &ShardSettings) -> Result<Option<(i64, JournalRecord)>, FollowError> {
     let lookup = Lookup::open(&settings.kafka, &settings.names)?;
     let held = lookup.held(Topic::Journal, settings.shard.cast_signed(), PATIENCE)?;
     let mut back = NEAR;
@@ -33,7 +41,11 @@ pub(super) fn newest(settings: &ShardSettings) -> Result<Option<JournalRecord>, 
     Ok(None)
 }
 
-fn last_from(settings: &ShardSettings, from: i64, end: i64) -> Result<Option<JournalRecord>, FollowError> {
+fn last_from(
+    settings: &ShardSettings,
+    from: i64,
+    end: i64,
+) -> Result<Option<(i64, JournalRecord)>, FollowError> {
     let start = [TopicStart { topic: Topic::Journal, positions: vec![(settings.shard.cast_signed(), from)] }];
     let input = Input::open(&settings.kafka, &settings.names, &start, InputLimits::default(), PATIENCE)?;
     let (mut next, mut last, watch) = (from, None, Stopwatch::start());
@@ -43,7 +55,7 @@ fn last_from(settings: &ShardSettings, from: i64, end: i64) -> Result<Option<Jou
                 for record in records.iter() {
                     let offset = record.at.offset;
                     let unreadable = |error| FollowError::Unreadable { offset, error };
-                    last = Some(journal::decode(record.value).map_err(unreadable)?);
+                    last = Some((offset, journal::decode(record.value).map_err(unreadable)?));
                     next = offset + 1;
                 }
                 next = records.ends().iter().map(|end| end.position).fold(next, i64::max);

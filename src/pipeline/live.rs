@@ -9,15 +9,17 @@ use crate::clock;
 use crate::engine::ban::BanChange;
 use crate::engine::key::HashSeed;
 use crate::engine::policy::Policy;
+use crate::state::{Checkpoints, Generation, Meta};
 use crate::stream::{Coordinates, OutBatch, Ownership, OwnershipEvent, Transactions};
 use crate::wire::interaction::DecodeLimits;
 
 use super::chain::basis;
+use super::checkpoint::Checkpointer;
 use super::commit::{Committer, Job};
 use super::follow::Foundry;
 use super::kafka_logs::KafkaLogs;
 use super::logs::FollowError;
-use super::recover::{self, Start};
+use super::recover::{self, Candidates, Pages, Start};
 use super::replica::{Replica, by_entity};
 use super::reset::reset;
 use super::score::{Probe, Report};
@@ -61,6 +63,8 @@ pub struct Surroundings<'s> {
     pub stage: &'s (dyn Fn(Stage) + Sync),
     /// Bounds of records and fields.
     pub limits: DecodeLimits,
+    /// Where checkpoints are kept; without it a restart follows the journal from its last reset.
+    pub checkpoints: Option<Arc<Mutex<Checkpoints>>>,
     /// For tests; `None` otherwise.
     pub probe: Option<Probe>,
 }
@@ -84,7 +88,11 @@ pub fn run_live(
     };
     let mut faults = Faults::default();
     while !wishes.stop.load(Ordering::Relaxed) {
-        let life = Life { settings, foundry: &foundry, around, wishes, skip: faults.skip() };
+        let checkpointer = around.checkpoints.as_ref().map(|checkpoints| {
+            Checkpointer::new(Arc::clone(settings), Arc::clone(checkpoints), settings.checkpoint_every)
+        });
+        let skip = faults.skip();
+        let life = Life { settings, foundry: &foundry, around, wishes, skip, checkpointer };
         match life.live() {
             Ok(()) => {}
             Err(ShardError::Faulted { at, reason }) => {
@@ -109,7 +117,9 @@ fn passes(error: &ShardError) -> bool {
         ShardError::GaveUp(_) => true,
         ShardError::Stream(error) | ShardError::Follow(FollowError::Stream(error)) => !error.is_lasting(),
         ShardError::Follow(error) => error.needs_reset(),
-        ShardError::Input(_) | ShardError::Thread(_) | ShardError::Faulted { .. } => false,
+        ShardError::Input(_) | ShardError::Thread(_) | ShardError::State(_) | ShardError::Faulted { .. } => {
+            false
+        }
     }
 }
 
@@ -138,6 +148,7 @@ struct Life<'l, 's> {
     around: &'l Surroundings<'s>,
     wishes: &'l mut Wishes,
     skip: BTreeSet<Coordinates>,
+    checkpointer: Option<Checkpointer>,
 }
 
 impl Life<'_, '_> {
@@ -158,7 +169,7 @@ impl Life<'_, '_> {
 
     /// Restores what can be restored, and follows the journal to its end.
     fn begin(&mut self, logs: &mut KafkaLogs) -> Result<Start, ShardError> {
-        let mut start = recover::start(self.foundry, logs)?;
+        let mut start = self.start(logs)?;
         if let Start::Follow(follower) = &mut start {
             let mut told = following(&self.around.told);
             match follower.catch_up(self.foundry, logs, &mut told) {
@@ -168,6 +179,15 @@ impl Life<'_, '_> {
             }
         }
         Ok(start)
+    }
+
+    fn start(&self, logs: &mut KafkaLogs) -> Result<Start, FollowError> {
+        let mut on_disk = self.around.checkpoints.clone().map(OnDisk);
+        let candidates: Option<&mut dyn Candidates> = match &mut on_disk {
+            Some(on_disk) => Some(on_disk),
+            None => None,
+        };
+        recover::start(self.foundry, logs, candidates)
     }
 
     /// True once the shard is owned; false when told to stop before. A standby follows meanwhile.
@@ -200,7 +220,12 @@ impl Life<'_, '_> {
             if let Start::Follow(follower) = start {
                 let mut told = following(&self.around.told);
                 match follower.step(self.foundry, logs, Duration::from_millis(50), &mut told) {
-                    Ok(_) => {}
+                    Ok(_) => {
+                        if let Some(checkpointer) = &mut self.checkpointer {
+                            // All that is followed is committed.
+                            checkpointer.turn(&mut follower.replica, Some(u64::MAX));
+                        }
+                    }
                     Err(error) if error.needs_reset() => *start = Start::Anew(error.to_string()),
                     Err(error) => return Err(error.into()),
                 }
@@ -225,7 +250,7 @@ impl Life<'_, '_> {
             Committer::start(Arc::clone(settings), Arc::clone(member), transactions, told_behind)?;
         // What nobody could follow may have been begun anew by the owner before this one.
         let start = match start {
-            Start::Anew(_) => recover::start(self.foundry, &mut logs)?,
+            Start::Anew(_) => self.start(&mut logs)?,
             start => start,
         };
         let replica = match start {
@@ -243,7 +268,14 @@ impl Life<'_, '_> {
         let bans = by_entity(replica.scorer.engine().bans()).into_values().map(BanChange::InForce).collect();
         told(&mut Report { bans, ..Report::default() });
         tracing::info!(line = %replica.line, policy = %replica.scorer.engine().policy().hash, "took the shard over");
-        let shard = Shard::new(Arc::clone(settings), replica, committer, Arc::clone(member), self.skip)?;
+        let shard = Shard::new(
+            Arc::clone(settings),
+            replica,
+            committer,
+            Arc::clone(member),
+            self.skip,
+            self.checkpointer,
+        )?;
         (self.around.stage)(Stage::Running);
         shard.run(self.wishes)
     }
@@ -261,6 +293,22 @@ impl Life<'_, '_> {
         Ok(replica)
     }
 }
+/// Checkpoints in the state directory of this process.
+struct OnDisk(Arc<Mutex<Checkpoints>>);
+
+impl Candidates for OnDisk {
+    fn list(&mut self) -> Result<Vec<Generation>, String> {
+        let checkpoints = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        checkpoints.published().map_err(|error| error.to_string())
+    }
+
+    fn load(&mut self, generation: u64) -> Result<(Meta, Pages<'_>), String> {
+        let checkpoints = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let pages = checkpoints.load(generation).map_err(|error| error.to_string())?;
+        Ok((pages.meta().clone(), Box::new(pages.map(|page| page.map_err(|error| error.to_string())))))
+    }
+}
+
 fn leave(member: Arc<Mutex<Ownership>>) {
     if let Some(member) = Arc::into_inner(member) {
         let member = member.into_inner().unwrap_or_else(PoisonError::into_inner);

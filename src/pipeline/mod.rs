@@ -12,6 +12,7 @@
 
 mod batch;
 mod chain;
+mod checkpoint;
 mod commit;
 mod encode;
 mod follow;
@@ -45,7 +46,7 @@ pub use self::line::{Broken, Entry, Line, Positions, Range};
 pub use self::live::{Stage, Surroundings, Told, run_live};
 pub use self::logs::{FollowError, JournalPage, Logs};
 pub use self::merge::Merge;
-pub use self::recover::{Start, start};
+pub use self::recover::{Candidates, Pages, Start, start};
 pub use self::replica::{Replica, Work};
 pub use self::reset::reset;
 pub use self::restore::read_bans;

@@ -12,10 +12,12 @@ use crate::engine::entity::Entity;
 use crate::engine::policy::Policy;
 use crate::engine::time::{Span, Timestamp};
 use crate::metrics::{self, EvictionCause};
+use crate::state::StateError;
 use crate::stream::{Coordinates, InputProblem, KafkaSettings, Ownership, StreamError, TopicNames};
 use crate::wire::journal::JournalKind;
 
 use super::batch::Batch;
+use super::checkpoint::Checkpointer;
 use super::commit::{Committer, GiveUp, Job};
 use super::intake::Intake;
 use super::line::Entry;
@@ -47,6 +49,8 @@ pub struct ShardSettings {
     pub merge_wait: Duration,
     /// A partition that is ahead of the slowest one by more append time than this is paused in catch-up.
     pub lead_span: Span,
+    /// A checkpoint is begun so long after the last one.
+    pub checkpoint_every: Duration,
     /// Whether the stream's time is the wall clock's: then ticks move expiry while nothing happens.
     pub ticks: bool,
 }
@@ -86,6 +90,9 @@ pub enum ShardError {
     /// State was given up because a batch could not be committed; the shard is to be acquired anew.
     #[error("{0}")]
     GaveUp(String),
+    /// The folder of local state.
+    #[error(transparent)]
+    State(#[from] StateError),
     /// A thread could not be started.
     #[error("starting a thread: {0}")]
     Thread(#[from] std::io::Error),
@@ -131,6 +138,9 @@ pub(super) struct Shard {
     evicted: BTreeMap<String, [u64; 2]>,
     accounted: Stopwatch,
     journalled: Stopwatch,
+    /// Number of the newest record of the journal that is known to be committed.
+    committed: Option<u64>,
+    checkpointer: Option<Checkpointer>,
 }
 
 impl Shard {
@@ -144,11 +154,23 @@ impl Shard {
         committer: Committer,
         member: Arc<Mutex<Ownership>>,
         skip: BTreeSet<Coordinates>,
+        checkpointer: Option<Checkpointer>,
     ) -> Result<Self, ShardError> {
         let intake = Intake::open(Arc::clone(&settings), &replica.line.positions)?;
-        let (accounted, journalled) = (Stopwatch::start(), Stopwatch::start());
-        let (spare, evicted) = (Vec::new(), BTreeMap::new());
-        Ok(Self { settings, replica, intake, committer, member, spare, skip, evicted, accounted, journalled })
+        Ok(Self {
+            settings,
+            replica,
+            intake,
+            committer,
+            member,
+            spare: Vec::new(),
+            skip,
+            evicted: BTreeMap::new(),
+            accounted: Stopwatch::start(),
+            journalled: Stopwatch::start(),
+            committed: None,
+            checkpointer,
+        })
     }
 
     /// Runs until told to stop, then commits what was scored.
@@ -180,9 +202,9 @@ impl Shard {
 
     /// One batch: gather, score, hand over.
     fn step(&mut self, wishes: &mut Wishes) -> Result<(), ShardError> {
-        let (committer, spare) = (&mut self.committer, &mut self.spare);
+        let (committer, spare, committed) = (&mut self.committer, &mut self.spare, &mut self.committed);
         let free = || {
-            take_back(committer, spare)?;
+            take_back(committer, spare, committed)?;
             Ok(committer.is_free())
         };
         let gathered = self.intake.gather(free, || wishes.stop.load(Ordering::Relaxed))?;
@@ -196,7 +218,11 @@ impl Shard {
         self.replica.scorer.look_up((wishes.wanted)(), &mut job.report);
         self.intake.recycle(batch.records);
         self.housekeeping();
-        self.hand_over(job)
+        self.hand_over(job)?;
+        if let Some(checkpointer) = &mut self.checkpointer {
+            checkpointer.turn(&mut self.replica, self.committed);
+        }
+        Ok(())
     }
 
     /// Scores a batch and journals it.
@@ -274,11 +300,16 @@ impl Shard {
 }
 
 /// Jobs that were committed give their room back.
-fn take_back(committer: &mut Committer, spare: &mut Vec<Job>) -> Result<(), GiveUp> {
+fn take_back(
+    committer: &mut Committer,
+    spare: &mut Vec<Job>,
+    committed: &mut Option<u64>,
+) -> Result<(), GiveUp> {
     while let Some(mut job) = committer.finished()? {
+        *committed = job.end.take().map(|(seq, _)| seq).or(*committed);
         job.out.clear();
         job.report = Report::default();
-        (job.complete, job.end) = (None, None);
+        job.complete = None;
         job.offsets.clear();
         spare.push(job);
     }

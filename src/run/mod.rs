@@ -20,12 +20,16 @@ use crate::config::Config;
 use crate::desk::{Check, Desk, ReaderTime, Readiness, Serving};
 use crate::engine::policy::Policy;
 use crate::pipeline::{ShardError, ShardSettings, Stage, Surroundings, Wishes, run_live};
+use crate::state::{Checkpoints, Steps};
 use crate::wire::interaction::DecodeLimits;
 use crate::{log, metrics};
 
 use self::reload::Reload;
 use self::telling::Telling;
 use self::watch::Watch;
+
+/// A checkpoint is begun so long after the last one.
+const CHECKPOINT_EVERY: std::time::Duration = std::time::Duration::from_secs(60);
 
 /// Runs until told to stop; returns the exit code.
 pub fn run(args: &RunArgs) -> u8 {
@@ -132,6 +136,7 @@ impl Service {
             records_max: self.config.batch.records_max,
             merge_wait: setup::lasting(self.config.batch.merge_wait),
             lead_span: self.config.batch.lead_span,
+            checkpoint_every: CHECKPOINT_EVERY,
             ticks: true,
         });
         let seed = setup::seed(&self.config);
@@ -143,9 +148,21 @@ impl Service {
             told: Arc::new(Mutex::new(move |report: &mut crate::pipeline::Report| telling.tell(report))),
             stage: &|stage| self.stage(&stage),
             limits: DecodeLimits { record_max, ..DecodeLimits::default() },
+            checkpoints: Some(self.checkpoints()?),
             probe: None,
         };
         run_live(&settings, wishes, &around)
+    }
+
+    /// The checkpoints of this instance; their folder belongs to one process at a time.
+    fn checkpoints(&self) -> Result<Arc<Mutex<Checkpoints>>, ShardError> {
+        let dir = &self.config.state.dir;
+        let hint = format!("weir run, group {}", self.config.kafka.group);
+        let opened = Checkpoints::open(dir, &hint, Steps::default())?;
+        for note in opened.notes() {
+            tracing::warn!(dir = %dir.display(), "{note}");
+        }
+        Ok(Arc::new(Mutex::new(opened)))
     }
 
     fn stage(&self, stage: &Stage) {

@@ -3,15 +3,16 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use std::sync::Arc;
 
+use weir::engine::policy::Policy;
 use weir::pipeline::Foundry;
 use weir::stream::Topic;
 use weir::wire::decision::{self, timeless};
 use weir::wire::journal;
 
 use crate::broker::Broker;
-use crate::instance::follow_all;
-use crate::logs::bans_told;
+use crate::logs::{bans_told, follow_all};
 
 /// How much was looked at.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,9 +34,9 @@ pub fn is_done(broker: &Broker) -> bool {
 }
 
 /// Everything that must hold.
-pub fn everything(broker: &Rc<RefCell<Broker>>, foundry: &Foundry) -> Checked {
+pub fn everything(broker: &Rc<RefCell<Broker>>, policies: &[Arc<Policy>], foundry: &Foundry) -> Checked {
     let inputs = each_input_has_one_outcome(&broker.borrow());
-    followed_again_all_is_the_same(broker, foundry);
+    followed_again_all_is_the_same(broker, policies, foundry);
     offsets_are_the_journals(&broker.borrow());
     Checked { inputs }
 }
@@ -76,10 +77,10 @@ fn each_input_has_one_outcome(broker: &Broker) -> u64 {
 }
 
 /// A follower comes to the same chain, and to the same bytes in every topic.
-fn followed_again_all_is_the_same(broker: &Rc<RefCell<Broker>>, foundry: &Foundry) {
+fn followed_again_all_is_the_same(broker: &Rc<RefCell<Broker>>, policies: &[Arc<Policy>], foundry: &Foundry) {
     type Told = BTreeMap<Topic, Vec<(Option<Vec<u8>>, Option<Vec<u8>>)>>;
     let mut again = Told::new();
-    let follower = follow_all(broker, foundry, &mut |_, out| {
+    let follower = follow_all(broker, policies, foundry, &mut |_, out| {
         for record in out.iter() {
             let value = record
                 .value

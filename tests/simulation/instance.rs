@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use weir::engine::cut::CutProgress;
 use weir::engine::policy::Policy;
 use weir::engine::time::Timestamp;
 use weir::pipeline::{
@@ -16,6 +17,7 @@ use weir::wire::journal::JournalKind;
 
 use crate::broker::{Broker, Fate};
 use crate::dice::Dice;
+use crate::disk::{Disk, Unpublished};
 use crate::logs::MemoryLogs;
 
 /// Where a process stands.
@@ -33,13 +35,18 @@ struct Owner {
     epoch: u64,
     /// Scored and not known to be committed, oldest first, with the attempts so far.
     jobs: VecDeque<(Job, u32)>,
+    /// Number of the newest record that is known to be committed.
+    committed: Option<u64>,
+    checkpoint: Option<Unpublished>,
 }
 
 /// See the module.
 pub struct Instance {
     id: usize,
     broker: Rc<RefCell<Broker>>,
+    policies: Vec<Arc<Policy>>,
     state: State,
+    pub disk: Disk,
 }
 
 /// What happened, for the statistics of a run.
@@ -52,12 +59,15 @@ pub struct Seen {
     pub unknown: u64,
     pub fenced: u64,
     pub batches: u64,
+    pub checkpoints: u64,
+    pub restored: u64,
 }
 
 impl Seen {
     /// Adds another run.
     pub fn add(&mut self, other: &Seen) {
-        let Seen { crashes, takeovers, resets, aborts, unknown, fenced, batches } = other;
+        let Seen { crashes, takeovers, resets, aborts, unknown, fenced, batches, checkpoints, restored } =
+            other;
         self.crashes += crashes;
         self.takeovers += takeovers;
         self.resets += resets;
@@ -65,12 +75,15 @@ impl Seen {
         self.unknown += unknown;
         self.fenced += fenced;
         self.batches += batches;
+        self.checkpoints += checkpoints;
+        self.restored += restored;
     }
 }
 
 impl Instance {
-    pub fn new(id: usize, broker: &Rc<RefCell<Broker>>) -> Self {
-        Self { id, broker: Rc::clone(broker), state: State::Down }
+    pub fn new(id: usize, broker: &Rc<RefCell<Broker>>, policies: &[Arc<Policy>]) -> Self {
+        let (broker, policies) = (Rc::clone(broker), policies.to_vec());
+        Self { id, broker, policies, state: State::Down, disk: Disk::default() }
     }
 
     /// Everything in memory is gone.
@@ -80,39 +93,30 @@ impl Instance {
     }
 
     fn logs(&self) -> MemoryLogs {
-        MemoryLogs(Rc::clone(&self.broker))
+        MemoryLogs { broker: Rc::clone(&self.broker), policies: self.policies.clone() }
     }
 
     /// One step, chosen by the dice where there is a choice.
-    pub fn step(
-        &mut self,
-        dice: &mut Dice,
-        policies: &[Arc<Policy>],
-        foundry: &Foundry,
-        faults: bool,
-        seen: &mut Seen,
-    ) {
+    pub fn step(&mut self, dice: &mut Dice, foundry: &Foundry, faults: bool, seen: &mut Seen) {
         let mut logs = self.logs();
         match std::mem::replace(&mut self.state, State::Down) {
-            State::Down => {
-                self.state = State::Follows(start(foundry, &mut logs).expect("the logs can be read"))
-            }
-            State::Follows(from) => self.follow(from, dice, policies, foundry, seen),
-            State::Owns(owner) => self.own(owner, dice, policies, faults, seen),
+            State::Down => self.state = State::Follows(self.start(foundry, &mut logs, seen)),
+            State::Follows(from) => self.follow(from, dice, foundry, seen),
+            State::Owns(owner) => self.own(owner, dice, faults, seen),
         }
     }
 
-    fn follow(
-        &mut self,
-        mut from: Start,
-        dice: &mut Dice,
-        policies: &[Arc<Policy>],
-        foundry: &Foundry,
-        seen: &mut Seen,
-    ) {
+    fn start(&mut self, foundry: &Foundry, logs: &mut MemoryLogs, seen: &mut Seen) -> Start {
+        let start = start(foundry, logs, Some(&mut self.disk)).expect("the logs can be read");
+        let is_restored = |follower: &Follower| follower.replica.line.next > 0;
+        seen.restored += u64::from(matches!(&start, Start::Follow(follower) if is_restored(follower)));
+        start
+    }
+
+    fn follow(&mut self, mut from: Start, dice: &mut Dice, foundry: &Foundry, seen: &mut Seen) {
         let mut logs = self.logs();
         if self.broker.borrow().owner == self.id && dice.one_in(2) {
-            return self.take_over(from, policies, foundry, seen);
+            return self.take_over(from, foundry, seen);
         }
         if let Start::Follow(follower) = &mut from {
             follower.step(foundry, &mut logs, Duration::ZERO, &mut |_, _| ()).expect("it follows");
@@ -121,11 +125,11 @@ impl Instance {
     }
 
     /// Fences, comes to the end of the journal, and owns.
-    fn take_over(&mut self, from: Start, policies: &[Arc<Policy>], foundry: &Foundry, seen: &mut Seen) {
+    fn take_over(&mut self, from: Start, foundry: &Foundry, seen: &mut Seen) {
         seen.takeovers += 1;
         let (mut logs, epoch) = (self.logs(), self.broker.borrow_mut().open());
         let from = match from {
-            Start::Anew(_) => start(foundry, &mut logs).expect("the logs can be read"),
+            Start::Anew(_) => self.start(foundry, &mut logs, seen),
             from => from,
         };
         let mut jobs = VecDeque::new();
@@ -137,41 +141,43 @@ impl Instance {
             Start::Anew(_) => {
                 seen.resets += 1;
                 let now = Timestamp::from_millis(self.broker.borrow().now);
-                let (policy, mut job) = (Arc::clone(&policies[0]), Job::default());
+                let (policy, mut job) = (Arc::clone(&self.policies[0]), Job::default());
                 let replica = reset(foundry, &mut logs, policy, now, &mut job).expect("it begins anew");
                 jobs.push_back((job, 0));
                 replica
             }
         };
-        self.state = State::Owns(Owner { replica: Box::new(replica), epoch, jobs });
+        let committed = if jobs.is_empty() { replica.line.next.checked_sub(1) } else { None };
+        self.state =
+            State::Owns(Owner { replica: Box::new(replica), epoch, jobs, committed, checkpoint: None });
     }
 
-    fn own(
-        &mut self,
-        mut owner: Owner,
-        dice: &mut Dice,
-        policies: &[Arc<Policy>],
-        faults: bool,
-        seen: &mut Seen,
-    ) {
+    fn own(&mut self, mut owner: Owner, dice: &mut Dice, faults: bool, seen: &mut Seen) {
         let commits = owner.jobs.len() == 2 || (!owner.jobs.is_empty() && dice.one_in(2));
         let keeps = if commits {
             self.commit(&mut owner, dice, faults, seen)
         } else {
-            self.score(&mut owner, dice, policies, seen);
+            self.score(&mut owner, dice, seen);
             true
         };
+        if keeps {
+            self.checkpoint(&mut owner, dice, seen);
+        }
         // State that holds what could not be committed is dropped.
         self.state = if keeps { State::Owns(owner) } else { State::Down };
     }
 
-    fn score(&self, owner: &mut Owner, dice: &mut Dice, policies: &[Arc<Policy>], seen: &mut Seen) {
+    fn score(&self, owner: &mut Owner, dice: &mut Dice, seen: &mut Seen) {
         let gathered = self.gather(owner, dice);
         let line = &owner.replica.line;
         let batch = Batch::from(&line.positions, vec![Arc::new(gathered)]);
         let holds = Arc::clone(owner.replica.scorer.engine().policy());
-        let other =
-            policies.iter().find(|policy| policy.hash != holds.hash).filter(|_| dice.one_in(40)).cloned();
+        let other = self
+            .policies
+            .iter()
+            .find(|policy| policy.hash != holds.hash)
+            .filter(|_| dice.one_in(40))
+            .cloned();
         let now = Timestamp::from_millis(self.broker.borrow().now);
         let caught_up = batch.ranges.is_empty();
         let ticks = if caught_up && dice.one_in(3) { vec![now] } else { Vec::new() };
@@ -204,6 +210,36 @@ impl Instance {
         read
     }
 
+    /// A slice of a checkpoint, or its begin, or its end.
+    fn checkpoint(&mut self, owner: &mut Owner, dice: &mut Dice, seen: &mut Seen) {
+        let Some(mut checkpoint) = owner.checkpoint.take() else {
+            if dice.one_in(25) && owner.replica.line.next > 0 {
+                let journal_from = self.newest_offset();
+                owner.checkpoint = Some(Unpublished::of(&owner.replica, journal_from));
+                owner.replica.scorer.engine_mut().begin_cut();
+            }
+            return;
+        };
+        if checkpoint.complete && owner.committed >= Some(checkpoint.meta.seq) {
+            seen.checkpoints += 1;
+            return self.disk.publish(checkpoint);
+        }
+        if !checkpoint.complete {
+            let slice = 20_000 + dice.below(400_000) as usize;
+            match owner.replica.scorer.engine_mut().copy_pages(slice, &mut checkpoint.pages) {
+                CutProgress::More => {}
+                CutProgress::Complete => checkpoint.complete = true,
+                // A policy took effect.
+                CutProgress::NoCut => return,
+            }
+        }
+        owner.checkpoint = Some(checkpoint);
+    }
+
+    fn newest_offset(&self) -> i64 {
+        self.broker.borrow().log(Topic::Journal, 0).records.last().map_or(0, |record| record.offset)
+    }
+
     /// Asks for the oldest job's commit; false when the shard has to be given up.
     fn commit(&self, owner: &mut Owner, dice: &mut Dice, faults: bool, seen: &mut Seen) -> bool {
         let Some((job, attempts)) = owner.jobs.front_mut() else { return true };
@@ -212,7 +248,7 @@ impl Instance {
         let mut broker = self.broker.borrow_mut();
         let error = match broker.commit(owner.epoch, &job.out, &job.offsets, fate) {
             Ok(()) => {
-                owner.jobs.pop_front();
+                owner.done();
                 return true;
             }
             Err(error) => error,
@@ -225,7 +261,7 @@ impl Instance {
                 drop(broker);
                 let newest = weir::pipeline::Logs::newest(&mut self.logs()).expect("the journal can be read");
                 if is_in(job, newest.as_ref()) {
-                    owner.jobs.pop_front();
+                    owner.done();
                 }
             }
             Answer::Lost | Answer::Failed => {
@@ -237,6 +273,14 @@ impl Instance {
     }
 }
 
+impl Owner {
+    /// The oldest job is committed.
+    fn done(&mut self) {
+        let end = self.jobs.pop_front().and_then(|(job, _)| job.end);
+        self.committed = end.map(|(seq, _)| seq).or(self.committed);
+    }
+}
+
 fn fate(dice: &mut Dice) -> Fate {
     match dice.below(20) {
         0 | 1 => Fate::Aborted,
@@ -244,18 +288,4 @@ fn fate(dice: &mut Dice) -> Fate {
         3 => Fate::UnknownOut,
         _ => Fate::Committed,
     }
-}
-
-/// A follower of the whole journal, from its first reset on.
-pub fn follow_all(
-    broker: &Rc<RefCell<Broker>>,
-    foundry: &Foundry,
-    told: &mut weir::pipeline::Followed<'_>,
-) -> Box<Follower> {
-    let mut logs = MemoryLogs(Rc::clone(broker));
-    let Start::Follow(mut follower) = start(foundry, &mut logs).expect("the logs can be read") else {
-        panic!("the journal begins with a reset");
-    };
-    follower.catch_up(foundry, &mut logs, told).expect("the same outputs again");
-    follower
 }

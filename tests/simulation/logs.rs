@@ -10,10 +10,12 @@ use weir::engine::ban::{Ban, BanChange};
 use weir::engine::entity::Entity;
 use weir::engine::policy::Policy;
 use weir::engine::time::Timestamp;
-use weir::pipeline::{Batch, FollowError, JournalPage, Logs, Positions, Range};
+use weir::pipeline::{
+    Batch, FollowError, Followed, Follower, Foundry, JournalPage, Logs, Positions, Range, Start, start,
+};
 use weir::stream::{RecordBatch, Topic};
+use weir::wire::ban;
 use weir::wire::journal::{self, JournalRecord};
-use weir::wire::{ban, policy};
 
 use crate::broker::Broker;
 
@@ -21,15 +23,19 @@ use crate::broker::Broker;
 const PAGE: usize = 3;
 
 /// See the module.
-pub struct MemoryLogs(pub Rc<RefCell<Broker>>);
+pub struct MemoryLogs {
+    pub broker: Rc<RefCell<Broker>>,
+    /// Policies by hash, loaded once for all runs.
+    pub policies: Vec<Arc<Policy>>,
+}
 
 impl Logs for MemoryLogs {
     fn journal_held(&mut self) -> Result<(i64, i64), FollowError> {
-        Ok((0, self.0.borrow().log(Topic::Journal, 0).end))
+        Ok((0, self.broker.borrow().log(Topic::Journal, 0).end))
     }
 
     fn journal(&mut self, from: i64, _: Duration) -> Result<JournalPage, FollowError> {
-        let broker = self.0.borrow();
+        let broker = self.broker.borrow();
         let log = broker.log(Topic::Journal, 0);
         let rest = log.records.iter().filter(|record| record.offset >= from);
         let records: Vec<(i64, JournalRecord)> =
@@ -42,7 +48,7 @@ impl Logs for MemoryLogs {
     }
 
     fn batch(&mut self, ranges: &[Range], _: &Positions) -> Result<Batch, FollowError> {
-        let broker = self.0.borrow();
+        let broker = self.broker.borrow();
         // Read in one go and in an order of its own: what a batch is must not depend on it.
         let mut read = RecordBatch::default();
         for range in ranges.iter().rev() {
@@ -52,35 +58,34 @@ impl Logs for MemoryLogs {
     }
 
     fn policy(&mut self, hash: &str) -> Result<Arc<Policy>, FollowError> {
-        let broker = self.0.borrow();
-        let mut texts =
-            broker.all(Topic::Policies).map(|(_, record)| policy::decode(record.value.as_deref()));
-        let found = texts.find_map(|text| text.ok().filter(|(known, _)| known == hash));
-        let (_, files) = found.unwrap_or_else(|| panic!("the policy {hash} was told before it held"));
-        Ok(weir::engine::policy::load::load(&files).expect("it was loaded before").policy)
+        let broker = self.broker.borrow();
+        let told =
+            broker.all(Topic::Policies).any(|(_, record)| record.key.as_deref() == Some(hash.as_bytes()));
+        assert!(told, "the policy {hash} was told before it held");
+        Ok(Arc::clone(self.policies.iter().find(|policy| *policy.hash == *hash).expect("one of the run's")))
     }
 
     fn newest(&mut self) -> Result<Option<JournalRecord>, FollowError> {
-        let broker = self.0.borrow();
+        let broker = self.broker.borrow();
         Ok(broker.log(Topic::Journal, 0).records.last().map(|record| decoded(record.value.as_deref())))
     }
 
     fn partitions(&mut self, topic: Topic) -> Result<i32, FollowError> {
-        Ok(self.0.borrow().partitions(topic))
+        Ok(self.broker.borrow().partitions(topic))
     }
 
     fn held(&mut self, topic: Topic, partition: i32) -> Result<(i64, i64), FollowError> {
-        Ok((0, self.0.borrow().log(topic, partition).end))
+        Ok((0, self.broker.borrow().log(topic, partition).end))
     }
 
     fn committed(&mut self, topic: Topic) -> Result<Vec<Option<i64>>, FollowError> {
-        let broker = self.0.borrow();
+        let broker = self.broker.borrow();
         let each = 0..broker.partitions(topic);
         Ok(each.map(|partition| broker.committed.get(&(topic, partition)).copied()).collect())
     }
 
     fn at_time(&mut self, topic: Topic, at: Timestamp) -> Result<Vec<Option<i64>>, FollowError> {
-        let broker = self.0.borrow();
+        let broker = self.broker.borrow();
         let first = |partition| {
             let mut records = broker.log(topic, partition).records.iter();
             records.find(|record| record.append >= at.millis()).map(|record| record.offset)
@@ -89,7 +94,7 @@ impl Logs for MemoryLogs {
     }
 
     fn bans(&mut self) -> Result<BTreeMap<Entity, Vec<Ban>>, FollowError> {
-        Ok(bans_told(&self.0.borrow()))
+        Ok(bans_told(&self.broker.borrow()))
     }
 }
 
@@ -107,4 +112,19 @@ pub fn bans_told(broker: &Broker) -> BTreeMap<Entity, Vec<Ban>> {
 
 fn decoded(value: Option<&[u8]>) -> JournalRecord {
     journal::decode(value).expect("a record of the journal")
+}
+
+/// A follower of the whole journal, from its first reset on.
+pub fn follow_all(
+    broker: &Rc<RefCell<Broker>>,
+    policies: &[Arc<Policy>],
+    foundry: &Foundry,
+    told: &mut Followed<'_>,
+) -> Box<Follower> {
+    let mut logs = MemoryLogs { broker: Rc::clone(broker), policies: policies.to_vec() };
+    let Start::Follow(mut follower) = start(foundry, &mut logs, None).expect("the logs can be read") else {
+        panic!("the journal begins with a reset");
+    };
+    follower.catch_up(foundry, &mut logs, told).expect("the same outputs again");
+    follower
 }

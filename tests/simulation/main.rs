@@ -8,6 +8,7 @@
 mod broker;
 mod check;
 mod dice;
+mod disk;
 mod instance;
 mod logs;
 mod world;
@@ -54,31 +55,31 @@ fn run(seed: u64, policies: &[Arc<Policy>]) -> (Seen, check::Checked) {
     let foundry = foundry();
     let (mut dice, mut seen, mut world) = (Dice::new(seed), Seen::default(), World::default());
     let broker = Rc::new(RefCell::new(Broker::new(&world::topics(), world::begin())));
-    let mut instances = [Instance::new(0, &broker), Instance::new(1, &broker)];
+    let mut instances = [Instance::new(0, &broker, policies), Instance::new(1, &broker, policies)];
     for _ in 0..STEPS {
         match dice.below(400) {
             0 | 1 => instances[dice.below(2) as usize].crash(&mut seen),
+            3 if dice.one_in(4) => instances[dice.below(2) as usize].disk.damage(),
             2 => broker.borrow_mut().owner = dice.below(2) as usize,
-            3..150 => world.turn(&mut broker.borrow_mut(), &mut dice),
-            _ => instances[dice.below(2) as usize].step(&mut dice, policies, &foundry, true, &mut seen),
+            4..150 => world.turn(&mut broker.borrow_mut(), &mut dice),
+            _ => instances[dice.below(2) as usize].step(&mut dice, &foundry, true, &mut seen),
         }
     }
-    heal(&broker, &mut instances[0], policies, &foundry, &mut dice, &mut seen);
-    (seen, check::everything(&broker, &foundry))
+    heal(&broker, &mut instances[0], &foundry, &mut dice, &mut seen);
+    (seen, check::everything(&broker, policies, &foundry))
 }
 
 /// No more faults: one owner comes to the end of all inputs.
 fn heal(
     broker: &Rc<RefCell<Broker>>,
     instance: &mut Instance,
-    policies: &[Arc<Policy>],
     foundry: &Foundry,
     dice: &mut Dice,
     seen: &mut Seen,
 ) {
     broker.borrow_mut().owner = 0;
     for _ in 0..20_000 {
-        instance.step(dice, policies, foundry, false, seen);
+        instance.step(dice, foundry, false, seen);
         if check::is_done(&broker.borrow()) {
             return;
         }
@@ -103,7 +104,10 @@ fn every_seed_ends_with_each_input_decided_once_and_the_same_again() {
     }
     println!("{} seeds, {events} inputs: {all:?}", seeds.end - seeds.start);
     let one = seeds.end - seeds.start == 1;
-    assert!(one || (all.crashes > 0 && all.aborts > 0 && all.unknown > 0 && all.fenced > 0), "{all:?}");
+    assert!(
+        one || (all.crashes > 0 && all.aborts > 0 && all.unknown > 0 && all.fenced > 0 && all.restored > 0),
+        "{all:?}"
+    );
 }
 
 /// Names the seed when a run panics.
