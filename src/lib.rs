@@ -23,6 +23,7 @@
 //! | [`engine`] | windows, limits, signals, policy, score, bans, cases | Kafka, disk, clock, threads, JSON |
 //! | [`wire`] | bytes to nouns and back, one file a schema | Kafka, state |
 //! | [`stream`] | Kafka in and out, ownership, transactions, an embedded broker | what the bytes mean |
+//! | [`state`] | checkpoints on disk: segments, manifest, lock | Kafka, what the pages mean |
 //! | [`pipeline`] | who runs what: threads, batches, shards | how a verdict is made |
 //! | [`replay`] | the engine over files; the tests beside rules | Kafka |
 //! | [`sim`] | simulated traffic, honest and not | how it will be judged |
@@ -54,5 +55,6 @@ pub mod pipeline;
 pub mod replay;
 pub mod run;
 pub mod sim;
+pub mod state;
 pub mod stream;
 pub mod wire;

@@ -15,7 +15,7 @@ use crate::engine::apply::Scratch;
 use crate::engine::arrive::Watermark;
 use crate::engine::duplicates::Duplicates;
 use crate::engine::key::HashSeed;
-use crate::engine::plan::Plan;
+use crate::engine::plan::{DimensionPlan, Plan};
 use crate::engine::policy::Policy;
 use crate::engine::stats::Stats;
 use crate::engine::table::Table;
@@ -241,8 +241,10 @@ impl Engine {
     /// Whether what was read has the layout of an engine under this policy.
     fn is_laid_out(&self) -> bool {
         let fresh = Self::new(Arc::clone(&self.policy), self.seed);
-        let specs = self.plan.dimensions.iter().map(|dimension| &dimension.spec);
-        specs.eq(self.tables.iter().map(Table::spec))
+        let dimensions = &self.plan.dimensions;
+        let fits = |(table, dimension): (&Table, &DimensionPlan)| table.is_for(&dimension.spec);
+        self.tables.len() == dimensions.len()
+            && self.tables.iter().zip(dimensions).all(fits)
             && self.profile_cells() == fresh.profile_cells()
             && self.pools.len() == fresh.pools.len()
             && self.stats.rule_hits.len() == fresh.stats.rule_hits.len()

@@ -40,6 +40,14 @@ pub struct TableSpec {
     pub spill_bytes: u64,
 }
 
+impl TableSpec {
+    /// The budget, held at what 8 records a segment need.
+    fn held_budget(&self) -> u64 {
+        let least = SEGMENTS as u64 * Segment::bytes_of(FIRST_CAPACITY, stride(self.words));
+        self.budget_bytes.max(least)
+    }
+}
+
 /// Where a record is. Valid until the next insertion, removal or sweep in its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
@@ -97,8 +105,7 @@ impl Table {
     /// An empty table; allocates as it fills.
     pub fn new(mut spec: TableSpec) -> Self {
         let stride = stride(spec.words);
-        let least = SEGMENTS as u64 * Segment::bytes_of(FIRST_CAPACITY, stride);
-        spec.budget_bytes = spec.budget_bytes.max(least);
+        spec.budget_bytes = spec.held_budget();
         let spill = Spill::new(spec.spill_bytes);
         let segments = vec![Segment::default(); SEGMENTS];
         let unused = SEGMENTS as u64;

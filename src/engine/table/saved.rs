@@ -20,6 +20,11 @@ impl Table {
         &self.spec
     }
 
+    /// Whether it could have been made for this.
+    pub(crate) fn is_for(&self, spec: &TableSpec) -> bool {
+        self.spec == TableSpec { budget_bytes: spec.held_budget(), ..spec.clone() }
+    }
+
     /// From here on the table is copied as it is now, as this part of the cut.
     pub(crate) fn begin_cut(&mut self, part: usize) {
         for (unit, segment) in self.segments.iter_mut().enumerate() {
