@@ -140,6 +140,7 @@ fn start_shard(
             limits: DecodeLimits::default(),
             checkpoints: None,
             probe: None,
+            steps: None,
         };
         run_live(&settings, &mut wishes, &around)
     };

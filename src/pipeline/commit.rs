@@ -110,10 +110,11 @@ impl Committer {
         member: Arc<Mutex<Ownership>>,
         transactions: Transactions,
         told: impl FnMut(&mut Report) + Send + 'static,
+        watch: Option<Arc<dyn Fn(Step) + Send + Sync>>,
     ) -> std::io::Result<Self> {
         let (jobs, incoming) = sync_channel(1);
         let (finished, done) = sync_channel(4);
-        let bench = Bench { settings, member, transactions, told };
+        let bench = Bench { settings, member, transactions, told, watch };
         let thread = std::thread::Builder::new()
             .name("weir-commit".to_owned())
             .spawn(move || bench.run(&incoming, &finished))?;
@@ -171,6 +172,8 @@ struct Bench<F> {
     member: Arc<Mutex<Ownership>>,
     transactions: Transactions,
     told: F,
+    /// For tests: is told each step.
+    watch: Option<Arc<dyn Fn(Step) + Send + Sync>>,
 }
 
 impl<F: FnMut(&mut Report)> Bench<F> {
@@ -195,7 +198,10 @@ impl<F: FnMut(&mut Report)> Bench<F> {
             attempts += 1;
             let member = || self.member.lock().unwrap_or_else(PoisonError::into_inner).group_metadata();
             let (watch, mut steps) = (Stopwatch::start(), Vec::new());
-            let before = |step: Step| steps.push((step, watch.seconds()));
+            let before = |step: Step| {
+                steps.push((step, watch.seconds()));
+                self.watch.iter().for_each(|told| told(step));
+            };
             let error = match self.transactions.commit(&[&job.out], &job.offsets, member, before) {
                 Ok(()) => {
                     tracing::debug!(records = job.out.len(), bytes = job.out.bytes(), ?steps, "committed");

@@ -10,7 +10,7 @@ use crate::engine::ban::BanChange;
 use crate::engine::key::HashSeed;
 use crate::engine::policy::Policy;
 use crate::state::{Checkpoints, Generation, Meta};
-use crate::stream::{Coordinates, OutBatch, Ownership, OwnershipEvent, Transactions};
+use crate::stream::{Coordinates, OutBatch, Ownership, OwnershipEvent, Step, Transactions};
 use crate::wire::interaction::DecodeLimits;
 
 use super::chain::basis;
@@ -65,8 +65,10 @@ pub struct Surroundings<'s> {
     pub limits: DecodeLimits,
     /// Where checkpoints are kept; without it a restart follows the journal from its last reset.
     pub checkpoints: Option<Arc<Mutex<Checkpoints>>>,
-    /// For tests; `None` otherwise.
+    /// For tests: is told each record before it is scored.
     pub probe: Option<Probe>,
+    /// For tests: is told each step of a transaction before it begins.
+    pub steps: Option<Arc<dyn Fn(Step) + Send + Sync>>,
 }
 
 /// Runs a shard until told to stop. What a moment's trouble ends begins anew; what cannot get better is returned.
@@ -246,8 +248,13 @@ impl Life<'_, '_> {
         let transactions = Transactions::open(&settings.kafka, settings.shard, &settings.names, PATIENCE)?;
         let (mut told, mut followed) = (telling(&self.around.told), following(&self.around.told));
         let told_behind = telling(&self.around.told);
-        let mut committer =
-            Committer::start(Arc::clone(settings), Arc::clone(member), transactions, told_behind)?;
+        let mut committer = Committer::start(
+            Arc::clone(settings),
+            Arc::clone(member),
+            transactions,
+            told_behind,
+            self.around.steps.clone(),
+        )?;
         // What nobody could follow may have been begun anew by the owner before this one.
         let start = match start {
             Start::Anew(_) => self.start(&mut logs)?,

@@ -150,6 +150,7 @@ impl Service {
             limits: DecodeLimits { record_max, ..DecodeLimits::default() },
             checkpoints: Some(self.checkpoints()?),
             probe: None,
+            steps: None,
         };
         run_live(&settings, wishes, &around)
     }

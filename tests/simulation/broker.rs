@@ -10,6 +10,8 @@ use weir::stream::{
     Cause, CommitError, Coordinates, InputOffset, OutBatch, PartitionEnd, RecordBatch, Step, Timestamp, Topic,
 };
 
+use crate::bug::Bug;
+
 /// A record as it was written.
 #[derive(Clone, Debug)]
 pub struct Stored {
@@ -25,6 +27,8 @@ pub struct Stored {
 pub struct Log {
     pub records: Vec<Stored>,
     pub end: i64,
+    /// What lies before is no longer held; kept here for the checks at the end.
+    pub low: i64,
 }
 
 /// What becomes of a commit that was asked for.
@@ -49,6 +53,8 @@ pub struct Broker {
     pub owner: usize,
     /// The wall clock, ms.
     pub now: i64,
+    /// A fault that is planted to be found.
+    pub bug: Option<Bug>,
 }
 
 impl Broker {
@@ -56,6 +62,17 @@ impl Broker {
         let each =
             partitions.iter().flat_map(|(topic, count)| (0..*count).map(|partition| (*topic, partition)));
         Self { logs: each.map(|place| (place, Log::default())).collect(), now, ..Self::default() }
+    }
+
+    /// The oldest part of a log is no longer held.
+    pub fn trim(&mut self, place: (Topic, i32), low: i64) {
+        let log = self.logs.get_mut(&place).expect("a partition");
+        log.low = low.clamp(log.low, log.end);
+    }
+
+    /// Takes over what a partition of another broker holds.
+    pub fn fill(&mut self, place: (Topic, i32), log: Log) {
+        self.logs.insert(place, log);
     }
 
     pub fn partitions(&self, topic: Topic) -> i32 {
@@ -125,7 +142,8 @@ impl Broker {
         let is_in = matches!(fate, Fate::Committed | Fate::UnknownIn);
         self.append(out, is_in);
         if is_in {
-            self.committed.extend(offsets.iter().map(|at| ((at.topic, at.partition), at.next)));
+            let early = i64::from(self.bug == Some(Bug::OffsetCommittedEarly));
+            self.committed.extend(offsets.iter().map(|at| ((at.topic, at.partition), at.next + early)));
         }
         match fate {
             Fate::Committed => Ok(()),
@@ -141,7 +159,8 @@ impl Broker {
             let place = (record.topic, record.partition.unwrap_or(0));
             let log = self.logs.get_mut(&place).expect("a partition");
             touched.insert(place);
-            if is_in {
+            if is_in && !self.bug.is_some_and(|bug| bug.loses(record.topic, record.value.is_none(), log.end))
+            {
                 let headers = record.headers.iter();
                 log.records.push(Stored {
                     offset: log.end,
@@ -154,6 +173,15 @@ impl Broker {
                 });
             }
             log.end += 1;
+            if is_in
+                && self.bug == Some(Bug::DoubledOutput)
+                && record.topic == Topic::Decisions
+                && log.end % 50 == 0
+            {
+                let twice = log.records.last().expect("it was written").clone();
+                log.records.push(Stored { offset: log.end, ..twice });
+                log.end += 1;
+            }
         }
         for place in touched {
             self.mark(place.0, place.1);

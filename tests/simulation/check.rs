@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use weir::engine::policy::Policy;
 use weir::pipeline::Foundry;
-use weir::stream::Topic;
+use weir::stream::{Topic, TopicNames};
 use weir::wire::decision::{self, timeless};
 use weir::wire::journal;
 
@@ -21,11 +21,12 @@ pub struct Checked {
 }
 
 /// Whether the journal's newest positions are the ends of all inputs.
-pub fn is_done(broker: &Broker) -> bool {
+pub fn is_done(broker: &Broker, names: &TopicNames) -> bool {
     let Some(newest) = broker.log(Topic::Journal, 0).records.last() else { return false };
     let newest = journal::decode(newest.value.as_deref()).expect("a record");
     let at = |topic: Topic, partition: i32| {
-        let known = newest.positions.iter().find(|at| at.topic == topic.name() && at.partition == partition);
+        let known =
+            newest.positions.iter().find(|at| at.topic == names.get(topic) && at.partition == partition);
         known.map_or(0, |at| at.offset)
     };
     let partitions = |topic| (0..broker.partitions(topic)).map(move |partition| (topic, partition));
@@ -37,7 +38,7 @@ pub fn is_done(broker: &Broker) -> bool {
 pub fn everything(broker: &Rc<RefCell<Broker>>, policies: &[Arc<Policy>], foundry: &Foundry) -> Checked {
     let inputs = each_input_has_one_outcome(&broker.borrow());
     followed_again_all_is_the_same(broker, policies, foundry);
-    offsets_are_the_journals(&broker.borrow());
+    offsets_are_the_journals(&broker.borrow(), &foundry.names);
     Checked { inputs }
 }
 
@@ -110,14 +111,14 @@ fn followed_again_all_is_the_same(broker: &Rc<RefCell<Broker>>, policies: &[Arc<
 }
 
 /// The group's offsets are the newest positions of the journal.
-fn offsets_are_the_journals(broker: &Broker) {
+fn offsets_are_the_journals(broker: &Broker, names: &TopicNames) {
     let newest = broker.log(Topic::Journal, 0).records.last().expect("a record");
     let newest = journal::decode(newest.value.as_deref()).expect("a record");
     for at in &newest.positions {
         let place = broker
             .committed
             .iter()
-            .find(|((topic, partition), _)| topic.name() == at.topic && *partition == at.partition);
+            .find(|((topic, partition), _)| names.get(*topic) == at.topic && *partition == at.partition);
         assert_eq!(place.map(|(_, next)| *next), Some(at.offset), "{}/{}", at.topic, at.partition);
     }
 }

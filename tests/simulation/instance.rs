@@ -1,21 +1,23 @@
 //! One process of weir, step by step: what its threads do, in an order that the dice choose.
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use weir::engine::Engine;
 use weir::engine::cut::CutProgress;
 use weir::engine::policy::Policy;
-use weir::engine::time::Timestamp;
+use weir::engine::time::Timestamp as Time;
 use weir::pipeline::{
     Answer, Batch, Entry, Follower, Foundry, Job, Replica, Start, Work, answer, is_in, reset, start,
 };
-use weir::stream::{RecordBatch, Topic};
-use weir::wire::journal::JournalKind;
+use weir::stream::{RecordBatch, Timestamp, Topic};
+use weir::wire::journal::{self, JournalKind};
 
 use crate::broker::{Broker, Fate};
+use crate::bug::Bug;
 use crate::dice::Dice;
 use crate::disk::{Disk, Unpublished};
 use crate::logs::MemoryLogs;
@@ -92,8 +94,12 @@ impl Instance {
         self.state = State::Down;
     }
 
+    fn has(&self, bug: Bug) -> bool {
+        self.broker.borrow().bug == Some(bug)
+    }
+
     fn logs(&self) -> MemoryLogs {
-        MemoryLogs { broker: Rc::clone(&self.broker), policies: self.policies.clone() }
+        MemoryLogs { broker: Rc::clone(&self.broker), policies: self.policies.clone(), whole: false }
     }
 
     /// One step, chosen by the dice where there is a choice.
@@ -107,6 +113,9 @@ impl Instance {
     }
 
     fn start(&mut self, foundry: &Foundry, logs: &mut MemoryLogs, seen: &mut Seen) -> Start {
+        if self.has(Bug::AbortedBatchInCheckpoint) {
+            self.disk.trusted = chains(&self.broker.borrow());
+        }
         let start = start(foundry, logs, Some(&mut self.disk)).expect("the logs can be read");
         let is_restored = |follower: &Follower| follower.replica.line.next > 0;
         seen.restored += u64::from(matches!(&start, Start::Follow(follower) if is_restored(follower)));
@@ -140,7 +149,7 @@ impl Instance {
             }
             Start::Anew(_) => {
                 seen.resets += 1;
-                let now = Timestamp::from_millis(self.broker.borrow().now);
+                let now = Time::from_millis(self.broker.borrow().now);
                 let (policy, mut job) = (Arc::clone(&self.policies[0]), Job::default());
                 let replica = reset(foundry, &mut logs, policy, now, &mut job).expect("it begins anew");
                 jobs.push_back((job, 0));
@@ -178,17 +187,20 @@ impl Instance {
             .find(|policy| policy.hash != holds.hash)
             .filter(|_| dice.one_in(40))
             .cloned();
-        let now = Timestamp::from_millis(self.broker.borrow().now);
+        let now = Time::from_millis(self.broker.borrow().now);
         let caught_up = batch.ranges.is_empty();
         let ticks = if caught_up && dice.one_in(3) { vec![now] } else { Vec::new() };
         if batch.ranges.is_empty() && ticks.is_empty() && other.is_none() {
             return;
         }
         seen.batches += 1;
+        if other.is_some() && self.has(Bug::CounterResetByReload) {
+            *owner.replica.scorer.engine_mut() = Engine::new(Arc::clone(&holds), crate::SEED);
+        }
         let policy = other.as_ref().unwrap_or(&holds).hash.to_string();
         let entry =
             Entry { kind: JournalKind::Batch, policy, ticks, ranges: batch.ranges(), skipped: Vec::new() };
-        let decided_at = Timestamp::from_millis(now.millis() + dice.below(1000) as i64);
+        let decided_at = Time::from_millis(now.millis() + dice.below(1000) as i64);
         let work = Work { entry: &entry, policy: other, batch: &batch, bans: &[], decided_at };
         let mut job = Job::default();
         owner.replica.lead(&work, &BTreeSet::new(), &mut job);
@@ -207,7 +219,7 @@ impl Instance {
                 broker.read(place, next, 1 + dice.below(12) as usize, &mut read);
             }
         }
-        read
+        if broker.bug == Some(Bug::MergeByArrivalOrder) { as_they_arrive(&read) } else { read }
     }
 
     /// A slice of a checkpoint, or its begin, or its end.
@@ -220,7 +232,8 @@ impl Instance {
             }
             return;
         };
-        if checkpoint.complete && owner.committed >= Some(checkpoint.meta.seq) {
+        let hasty = self.has(Bug::AbortedBatchInCheckpoint);
+        if checkpoint.complete && (hasty || owner.committed >= Some(checkpoint.meta.seq)) {
             seen.checkpoints += 1;
             return self.disk.publish(checkpoint);
         }
@@ -279,6 +292,28 @@ impl Owner {
         let end = self.jobs.pop_front().and_then(|(job, _)| job.end);
         self.committed = end.map(|(seq, _)| seq).or(self.committed);
     }
+}
+
+/// The chains of all records of the journal.
+fn chains(broker: &Broker) -> BTreeMap<u64, String> {
+    let records = broker.log(Topic::Journal, 0).records.iter();
+    let decoded = records.map(|record| journal::decode(record.value.as_deref()).expect("a record"));
+    decoded.map(|record| (record.seq, record.chain)).collect()
+}
+
+/// The same records, with times that make the order of arrival that of the merge.
+fn as_they_arrive(read: &RecordBatch) -> RecordBatch {
+    let mut arrived = RecordBatch::default();
+    let first = read.iter().map(|record| record.timestamp).next();
+    for (record, later) in read.iter().zip(0..) {
+        let stamp = match first {
+            Some(Timestamp::Append(at)) => Timestamp::Append(at + 120_000 * later),
+            _ => record.timestamp,
+        };
+        arrived.push(record.at, stamp, record.key, record.value);
+    }
+    read.ends().iter().for_each(|end| arrived.push_end(*end));
+    arrived
 }
 
 fn fate(dice: &mut Dice) -> Fate {

@@ -18,6 +18,7 @@ use weir::wire::ban;
 use weir::wire::journal::{self, JournalRecord};
 
 use crate::broker::Broker;
+use crate::bug::Bug;
 
 /// Records of the journal a page holds: small, so that crashes fall between them.
 const PAGE: usize = 3;
@@ -27,11 +28,15 @@ pub struct MemoryLogs {
     pub broker: Rc<RefCell<Broker>>,
     /// Policies by hash, loaded once for all runs.
     pub policies: Vec<Arc<Policy>>,
+    /// Reads also what is no longer held.
+    pub whole: bool,
 }
 
 impl Logs for MemoryLogs {
     fn journal_held(&mut self) -> Result<(i64, i64), FollowError> {
-        Ok((0, self.broker.borrow().log(Topic::Journal, 0).end))
+        let broker = self.broker.borrow();
+        let log = broker.log(Topic::Journal, 0);
+        Ok((if self.whole { 0 } else { log.low }, log.end))
     }
 
     fn journal(&mut self, from: i64, _: Duration) -> Result<JournalPage, FollowError> {
@@ -94,7 +99,11 @@ impl Logs for MemoryLogs {
     }
 
     fn bans(&mut self) -> Result<BTreeMap<Entity, Vec<Ban>>, FollowError> {
-        Ok(bans_told(&self.broker.borrow()))
+        let broker = self.broker.borrow();
+        if broker.bug == Some(Bug::ResetForgetsBans) {
+            return Ok(BTreeMap::new());
+        }
+        Ok(bans_told(&broker))
     }
 }
 
@@ -121,7 +130,7 @@ pub fn follow_all(
     foundry: &Foundry,
     told: &mut Followed<'_>,
 ) -> Box<Follower> {
-    let mut logs = MemoryLogs { broker: Rc::clone(broker), policies: policies.to_vec() };
+    let mut logs = MemoryLogs { broker: Rc::clone(broker), policies: policies.to_vec(), whole: true };
     let Start::Follow(mut follower) = start(foundry, &mut logs, None).expect("the logs can be read") else {
         panic!("the journal begins with a reset");
     };
