@@ -215,12 +215,23 @@ impl SegmentReader {
                 if foot.pages != self.pages || foot.hash != self.hash.digest() {
                     return Err(StateError::damaged(&self.path, at, "its pages are not those it ended with"));
                 }
-                if self.at + TAIL_BYTES != self.len {
-                    return Err(StateError::damaged(&self.path, self.at, "it does not end after its foot"));
-                }
+                self.tail((self.at - at) as u32)?;
                 Ok(Err(foot))
             }
         }
+    }
+
+    /// After the foot there is its length, and nothing more.
+    fn tail(&mut self, foot: u32) -> Result<(), StateError> {
+        let damaged = |what| StateError::damaged(&self.path, self.at, what);
+        if self.at + TAIL_BYTES != self.len {
+            return Err(damaged("it does not end after its foot"));
+        }
+        let mut tail = [0; TAIL_BYTES as usize];
+        read(&mut self.input, &mut tail, &self.path)?;
+        let [a, b, c, d, magic @ ..] = tail;
+        let sound = u32::from_le_bytes([a, b, c, d]) == foot && magic == TAIL;
+        if sound { Ok(()) } else { Err(damaged("what stands after its foot is damaged")) }
     }
 
     /// Reads the next record into the payload.

@@ -189,8 +189,11 @@ impl Restore {
 
     fn put(&mut self, array: Array) -> Result<(), RestoreError> {
         if array.place.kind == Kind::Set {
+            if self.engine.is_some() {
+                return Err(RestoreError::Damaged("a set that comes twice"));
+            }
             self.sets.put(array)?;
-            if self.sets.missing() == 0 && self.engine.is_none() {
+            if self.sets.missing() == 0 {
                 let mut awaited = Awaited::default();
                 let sets = std::mem::take(&mut self.sets);
                 let engine = Engine::load(Arc::clone(&self.policy), self.seed, &sets, &mut awaited)?;

@@ -106,8 +106,8 @@ impl Sets {
         if !known || array.stride() != 1 {
             return Err(RestoreError::Damaged("a set that nothing speaks of"));
         }
-        self.words.insert(unit, array.into_pages().flatten().collect());
-        Ok(())
+        let twice = self.words.insert(unit, array.into_pages().flatten().collect()).is_some();
+        if twice { Err(RestoreError::Damaged("a set that comes twice")) } else { Ok(()) }
     }
 
     /// How many are not here yet.
