@@ -1,14 +1,16 @@
-//! Who runs what: threads, batches, transactions, ownership.
+//! Who runs what: threads, batches, transactions, ownership, recovery.
 //!
 //! ```text
 //!  reader threads        shard thread                       committing thread
-//!  (one a topic)  --->   gather, score, encode   --- job -->   one transaction
-//!                 <---   (owns the engine)       <-- room --   then: told to readers
-//!     pause              commands before events              offsets, outputs: all or nothing
+//!  (one a topic)  --->   gather, score, journal, encode -- job -->   one transaction
+//!                 <---   (owns the state)               <- room --   then: told to readers
+//!     pause              slices of a checkpoint  -- pages -->  writing thread
 //! ```
 //!
-//! One batch is scored while the one before is committed; nothing else overlaps. State that holds what could not be
-//! committed is dropped, and the shard acquired anew. `score` knows no broker: live and tests run the same.
+//! One batch is scored while the one before is committed; nothing else overlaps. `replica.rs` is the state and the line it
+//! stands on; owner (`shard.rs`), standby and recovery (`follow.rs`, `recover.rs`, `reset.rs`) apply batches through it and
+//! nothing else. State that holds what could not be committed is dropped and restored. What reads the logs again
+//! does so through [`Logs`], so that the same code runs on Kafka and on logs in memory.
 
 mod batch;
 mod chain;
@@ -16,6 +18,7 @@ mod checkpoint;
 mod commit;
 mod encode;
 mod follow;
+mod growth;
 mod hits;
 mod intake;
 mod journal_tail;

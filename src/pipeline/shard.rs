@@ -19,6 +19,7 @@ use crate::wire::journal::JournalKind;
 use super::batch::Batch;
 use super::checkpoint::Checkpointer;
 use super::commit::{Committer, GiveUp, Job};
+use super::growth::Growth;
 use super::intake::Intake;
 use super::line::Entry;
 use super::logs::FollowError;
@@ -141,6 +142,7 @@ pub(super) struct Shard {
     /// Number of the newest record of the journal that is known to be committed.
     committed: Option<u64>,
     checkpointer: Option<Checkpointer>,
+    growth: Growth,
 }
 
 impl Shard {
@@ -157,7 +159,9 @@ impl Shard {
         checkpointer: Option<Checkpointer>,
     ) -> Result<Self, ShardError> {
         let intake = Intake::open(Arc::clone(&settings), &replica.line.positions)?;
+        let growth = Growth::watch(Arc::clone(&settings))?;
         Ok(Self {
+            growth,
             settings,
             replica,
             intake,
@@ -217,7 +221,7 @@ impl Shard {
         }
         self.replica.scorer.look_up((wishes.wanted)(), &mut job.report);
         self.intake.recycle(batch.records);
-        self.housekeeping();
+        self.housekeeping()?;
         self.hand_over(job)?;
         if let Some(checkpointer) = &mut self.checkpointer {
             checkpointer.turn(&mut self.replica, self.committed);
@@ -269,12 +273,20 @@ impl Shard {
         }
     }
 
-    fn housekeeping(&mut self) {
+    fn housekeeping(&mut self) -> Result<(), ShardError> {
         if self.accounted.elapsed() >= ACCOUNT_EVERY {
             self.accounted = Stopwatch::start();
             self.intake.keep_together();
             self.account();
+            if self.growth.add_to(&mut self.replica.line.positions) {
+                tracing::info!(
+                    partitions = self.replica.line.positions.len(),
+                    "the inputs have new partitions"
+                );
+                self.intake = Intake::open(Arc::clone(&self.settings), &self.replica.line.positions)?;
+            }
         }
+        Ok(())
     }
 
     /// Hands a batch to the committer; one without anything in it is kept for the next.

@@ -18,6 +18,7 @@ use crate::cli::{RunArgs, exit};
 use crate::commands::{Failure, finish, policy, setup};
 use crate::config::Config;
 use crate::desk::{Check, Desk, ReaderTime, Readiness, Serving};
+use crate::engine::Engine;
 use crate::engine::policy::Policy;
 use crate::pipeline::{ShardError, ShardSettings, Stage, Surroundings, Wishes, run_live};
 use crate::state::{Checkpoints, Steps};
@@ -27,9 +28,6 @@ use crate::{log, metrics};
 use self::reload::Reload;
 use self::telling::Telling;
 use self::watch::Watch;
-
-/// A checkpoint is begun so long after the last one.
-const CHECKPOINT_EVERY: std::time::Duration = std::time::Duration::from_secs(60);
 
 /// Runs until told to stop; returns the exit code.
 pub fn run(args: &RunArgs) -> u8 {
@@ -93,7 +91,10 @@ impl Service {
         if let Some(desk) = &desk {
             tracing::info!(address = %desk.address(), "serving /metrics, /healthz, /readyz and /v1/subjects");
         }
-        begin::check_topics(&self.config)?;
+        begin::check_topics(
+            &self.config,
+            Engine::new(self.policy.load_full(), setup::seed(&self.config)).longest_window(),
+        )?;
         for check in [Check::Brokers, Check::Topics] {
             self.readiness.pass(check);
         }
@@ -136,7 +137,7 @@ impl Service {
             records_max: self.config.batch.records_max,
             merge_wait: setup::lasting(self.config.batch.merge_wait),
             lead_span: self.config.batch.lead_span,
-            checkpoint_every: CHECKPOINT_EVERY,
+            checkpoint_every: setup::lasting(self.config.state.checkpoint_interval),
             ticks: true,
         });
         let seed = setup::seed(&self.config);
