@@ -17,7 +17,8 @@ use crate::engine::{Ahead, DeadLetterReason, Engine, Input, Outcome, Outputs, Pr
 use crate::stream::{self, OutBatch, RecordRef, Topic, TopicNames};
 use crate::wire::command;
 use crate::wire::error::DecodeError;
-use crate::wire::headers::Header;
+use crate::wire::feedback;
+use crate::wire::headers::{Header, TraceContext};
 use crate::wire::interaction::{DecodeLimits, Decoded, decode};
 
 use super::batch::{Batch, Index};
@@ -84,6 +85,8 @@ pub struct Scorer {
     names: TopicNames,
     outputs: Outputs,
     ahead: Ahead,
+    /// What decisions and revisions tell as the time they were made.
+    decided_at: Timestamp,
 }
 
 /// A record of the merge: what it is and what it says.
@@ -93,7 +96,8 @@ impl Scorer {
     /// A scorer around an engine.
     pub fn new(engine: Engine, names: TopicNames, limits: DecodeLimits) -> Self {
         let encoder = Encoder::new(names.clone());
-        Self { engine, encoder, limits, names, outputs: Outputs::default(), ahead: Ahead::default() }
+        let (outputs, ahead, decided_at) = (Outputs::default(), Ahead::default(), Timestamp::default());
+        Self { engine, encoder, limits, names, outputs, ahead, decided_at }
     }
 
     /// The engine.
@@ -115,16 +119,21 @@ impl Scorer {
 
     /// Time has come to `now` although nothing happened.
     pub fn tick(&mut self, now: Timestamp, out: &mut OutBatch, report: &mut Report) {
+        self.decided_at = now;
         self.outputs.clear();
         self.engine.apply(Input::Tick(now), &mut self.outputs);
         self.tell_bans_and_cases(out, report);
         report.as_of = report.as_of.max(now);
     }
 
-    /// Scores a batch: commands first, then interactions in merged order. `decided_at` is the time that decisions tell.
+    /// Scores a batch: commands first, then feedback, then interactions in merged order. `decided_at` is the time that decisions tell.
     pub fn score(&mut self, batch: &Batch, decided_at: Timestamp, out: &mut OutBatch, report: &mut Report) {
+        self.decided_at = decided_at;
         for index in batch.lanes(Topic::Commands).into_values().flatten() {
             self.command(batch.get(index), out, report);
+        }
+        for index in batch.lanes(Topic::Feedback).into_values().flatten() {
+            self.feedback(batch.get(index), out, report);
         }
         let settings = self.engine.policy().settings.clone();
         let limits = self.limits;
@@ -239,6 +248,23 @@ impl Scorer {
         self.tell_bans_and_cases(out, report);
     }
 
+    fn feedback(&mut self, record: RecordRef<'_>, out: &mut OutBatch, report: &mut Report) {
+        let feedback = match feedback::decode(record.value) {
+            Ok(feedback) => feedback,
+            Err(error) => return self.dead_letter(record, &error, out, report),
+        };
+        let arrival = Arrival {
+            topic: self.names.get(record.at.topic),
+            partition: record.at.partition,
+            offset: record.at.offset,
+            append_time: append_time(&record, feedback.at),
+        };
+        self.outputs.clear();
+        let outcome = self.engine.apply(Input::Feedback(&feedback, arrival), &mut self.outputs);
+        report.tally.count(outcome);
+        self.tell_bans_and_cases(out, report);
+    }
+
     fn dead_letter(
         &mut self,
         record: RecordRef<'_>,
@@ -257,6 +283,14 @@ impl Scorer {
         }
         for case in self.outputs.cases.drain(..) {
             self.encoder.case(&case, out);
+        }
+        self.tell_revisions(out);
+    }
+
+    /// Decisions that replace earlier ones go where those went; the trace of the event is not remembered.
+    fn tell_revisions(&mut self, out: &mut OutBatch) {
+        for revision in self.outputs.revisions.drain(..) {
+            self.encoder.decision(&revision.decision(), self.decided_at, &TraceContext::default(), out);
         }
     }
 

@@ -8,7 +8,7 @@ use super::moment::Moment;
 use super::record::{self, invalid};
 use super::text;
 use crate::engine::decision::DecisionId;
-use crate::engine::time::Timestamp;
+use crate::engine::feedback::{Feedback, FeedbackResult};
 
 /// The most bytes of an id, a name or a reason.
 const TEXT_MAX: usize = 1024;
@@ -25,7 +25,7 @@ pub struct FeedbackRecord {
     #[schemars(example = &"3-9-00c0ffee00c0ffee-0", regex(pattern = "^-?[0-9]+-[0-9]+-[0-9a-f]{16}-[0-9]+$"))]
     pub decision_id: String,
     /// What was learnt.
-    pub result: FeedbackResult,
+    pub result: FeedbackWord,
     /// Who says so: a person or a service.
     #[schemars(length(min = 1, max = 1024), example = &"captcha-gateway")]
     pub actor: String,
@@ -41,7 +41,7 @@ pub struct FeedbackRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline, extend("examples" = ["challenge_passed"], "x-unit" = "word"))]
-pub enum FeedbackResult {
+pub enum FeedbackWord {
     /// Proof was asked for and given.
     ChallengePassed,
     /// Proof was asked for and not given, or wrong.
@@ -52,23 +52,6 @@ pub enum FeedbackResult {
     ConfirmedAbuse,
     /// A late label: it was honest.
     ConfirmedHonest,
-}
-
-/// Feedback, checked.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Feedback {
-    /// Identity; the same id twice counts once.
-    pub id: String,
-    /// The decision it is about.
-    pub decision: DecisionId,
-    /// What was learnt.
-    pub result: FeedbackResult,
-    /// Who says so.
-    pub actor: String,
-    /// When it was learnt.
-    pub at: Timestamp,
-    /// Why, for people.
-    pub reason: Option<String>,
 }
 
 /// Reads feedback.
@@ -83,7 +66,7 @@ pub fn decode(value: Option<&[u8]>) -> Result<Feedback, DecodeError> {
     Ok(Feedback {
         id: record.feedback_id,
         decision: decision.map_err(|error| invalid("decision_id", error.to_string()))?,
-        result: record.result,
+        result: record.result.into(),
         actor: record.actor,
         at: record.at.read("at")?,
         reason: record.reason.filter(|reason| !text::is_blank(reason)),
@@ -95,17 +78,42 @@ pub fn encode(feedback: &Feedback) -> Vec<u8> {
     record::write(&FeedbackRecord {
         feedback_id: feedback.id.clone(),
         decision_id: feedback.decision.to_string(),
-        result: feedback.result,
+        result: feedback.result.into(),
         actor: feedback.actor.clone(),
         at: feedback.at.into(),
         reason: feedback.reason.clone(),
     })
 }
 
+impl From<FeedbackWord> for FeedbackResult {
+    fn from(word: FeedbackWord) -> Self {
+        match word {
+            FeedbackWord::ChallengePassed => FeedbackResult::ChallengePassed,
+            FeedbackWord::ChallengeFailed => FeedbackResult::ChallengeFailed,
+            FeedbackWord::ChallengeExpired => FeedbackResult::ChallengeExpired,
+            FeedbackWord::ConfirmedAbuse => FeedbackResult::ConfirmedAbuse,
+            FeedbackWord::ConfirmedHonest => FeedbackResult::ConfirmedHonest,
+        }
+    }
+}
+
+impl From<FeedbackResult> for FeedbackWord {
+    fn from(result: FeedbackResult) -> Self {
+        match result {
+            FeedbackResult::ChallengePassed => FeedbackWord::ChallengePassed,
+            FeedbackResult::ChallengeFailed => FeedbackWord::ChallengeFailed,
+            FeedbackResult::ChallengeExpired => FeedbackWord::ChallengeExpired,
+            FeedbackResult::ConfirmedAbuse => FeedbackWord::ConfirmedAbuse,
+            FeedbackResult::ConfirmedHonest => FeedbackWord::ConfirmedHonest,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::engine::input::DeadLetterReason;
+    use crate::engine::time::Timestamp;
 
     fn feedback() -> Feedback {
         Feedback {
@@ -120,7 +128,10 @@ mod tests {
 
     #[test]
     fn feedback_reads_back_as_written() {
-        assert_eq!(decode(Some(&encode(&feedback()))), Ok(feedback()));
+        for result in FeedbackResult::ALL {
+            let feedback = Feedback { result, ..feedback() };
+            assert_eq!(decode(Some(&encode(&feedback))), Ok(feedback));
+        }
     }
 
     #[test]

@@ -78,6 +78,11 @@ pub(super) fn settings(draft: &Draft, report: &Report<'_>) -> Settings {
             .and_then(|hold| hold.default.as_ref())
             .map_or(Verdict::Demote, |word| word.value.meaning()),
         retroactive_window: span_or(draft.retroactive.as_ref().and_then(|r| r.window.as_ref()), DAY, report),
+        retroactive_budget: budget_or(
+            draft.retroactive.as_ref().and_then(|r| r.budget.as_ref()),
+            128 * MB,
+            report,
+        ),
         profile_budget: budget_or(memory.and_then(|m| m.profiles.as_ref()), 256 * MB, report),
         profile_idle: positive_or(
             "profile_idle",
