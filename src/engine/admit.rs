@@ -59,9 +59,7 @@ fn estimate(plan: &DimensionPlan, table: &mut Table, key: u64, slot: Slot, at: T
     let mut any = false;
     let estimates: Vec<_> = plan
         .counters()
-        .map(|counter| {
-            (counter, overflow.estimate(counter.window(), key ^ counter.cell().identity, at))
-        })
+        .map(|counter| (counter, overflow.estimate(counter.window(), key ^ counter.cell().identity, at)))
         .collect();
     let record = table.cells_mut(slot);
     for (counter, estimate) in estimates {

@@ -1,4 +1,6 @@
 //! `risk.feedback.v1`: what services learn about a decision later on. The record key is the decision's id.
+//!
+//! Taken on decisions to challenge or hold, until their `revisable_until`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,15 +44,15 @@ pub struct FeedbackRecord {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline, extend("examples" = ["challenge_passed"], "x-unit" = "word"))]
 pub enum FeedbackWord {
-    /// Proof was asked for and given.
+    /// Proof was asked for and given: a revision allows the event.
     ChallengePassed,
-    /// Proof was asked for and not given, or wrong.
+    /// Proof was asked for and not given, or wrong: a revision holds the event for a person.
     ChallengeFailed,
-    /// Proof was asked for and nothing came in time.
+    /// Proof was asked for and nothing came in time: the decision stays; an answer that comes after all still counts.
     ChallengeExpired,
-    /// A late label: it was abuse.
+    /// A late label: it was abuse. A revision rejects the event.
     ConfirmedAbuse,
-    /// A late label: it was honest.
+    /// A late label: it was honest. A revision allows the event.
     ConfirmedHonest,
 }
 

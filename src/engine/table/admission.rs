@@ -122,7 +122,8 @@ impl Table {
             }
             index = part.next(index);
         }
-        best.filter(|((worth, last), _)| !admits || (*worth < touches && *last <= now)).map(|(_, index)| index)
+        best.filter(|((worth, last), _)| !admits || (*worth < touches && *last <= now))
+            .map(|(_, index)| index)
     }
 
     /// What a record is worth: nothing when it is dead, else how often it was touched, halved with each quarter of the
@@ -148,5 +149,144 @@ impl Table {
     /// The number of the idle time that `now` lies in, of which the low bits are enough to tell neighbours apart.
     fn period(&self, now: Timestamp) -> u16 {
         (now.millis().max(0) / self.spec.idle.millis().max(1)) as u16
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: Span = Span::from_secs(3600);
+
+    fn at(secs: i64) -> Timestamp {
+        Timestamp::from_millis(1_750_000_000_000 + secs * 1000)
+    }
+
+    fn key(n: u64) -> u64 {
+        let mixed = (n + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+    }
+
+    /// With room for some 1,500 records, filled with keys 0 to 4,999 at 0 s; those that got none are guests.
+    fn full() -> Table {
+        let spec = TableSpec { words: 12, budget_bytes: 0, idle: HOUR, spills: Vec::new(), spill_bytes: 0 };
+        let mut table = Table::admitting(spec, vec![Span::from_secs(60)]);
+        for n in 0..5000 {
+            table.find_or_insert(key(n), at(0));
+        }
+        assert!(table.stats().not_admitted > 3000, "{:?}", table.stats());
+        table
+    }
+
+    fn held(table: &Table, keys: std::ops::Range<u64>, secs: i64) -> usize {
+        keys.filter(|n| table.find(key(*n), at(secs)).is_some()).count()
+    }
+
+    #[test]
+    fn who_comes_once_pushes_out_nobody() {
+        let mut table = full();
+        let before = held(&table, 0..5000, 1);
+        for n in 5000..20_000 {
+            table.find_or_insert(key(n), at(1));
+        }
+        // One in 256 is taken for one that came twice: 60 of them.
+        let left = held(&table, 0..5000, 1);
+        assert!(left + 120 >= before, "{left} of {before}");
+        assert_eq!(table.len() as u64 + table.stats().not_admitted, 20_000 - table.stats().evicted);
+    }
+
+    #[test]
+    fn who_comes_again_is_admitted_in_place_of_one_that_did_not() {
+        let mut table = full();
+        for n in 5000..5100 {
+            let entries: Vec<Entry> = (10..20).map(|secs| table.find_or_insert(key(n), at(secs))).collect();
+            let guests = entries.iter().take_while(|entry| entry.slot.is_guest()).count();
+            assert!(guests < 8, "{guests}");
+            assert!(entries[..=guests].iter().all(|entry| entry.fresh), "a guest begins anew");
+            assert!(
+                entries[guests + 1..].iter().all(|entry| !entry.fresh && entry.slot == entries[guests].slot)
+            );
+            assert!(guests == 0 || table.touches(entries[guests].slot) >= 2);
+        }
+        assert_eq!(held(&table, 5000..5100, 20), 100);
+    }
+
+    #[test]
+    fn what_came_twice_stays_when_a_flood_comes_twice() {
+        let mut table = full();
+        let regulars: Vec<u64> =
+            (0..5000).filter(|n| table.find(key(*n), at(1)).is_some()).take(200).collect();
+        for _ in 0..5 {
+            regulars.iter().for_each(|n| assert!(!table.find_or_insert(key(*n), at(2)).fresh));
+        }
+        for n in 10_000..20_000 {
+            table.find_or_insert(key(n), at(3));
+            table.find_or_insert(key(n), at(4));
+        }
+        let left = regulars.iter().filter(|n| table.find(key(**n), at(5)).is_some()).count();
+        assert_eq!(left, 200);
+    }
+
+    #[test]
+    fn a_guest_finds_its_record_empty_and_leaves_nothing() {
+        let mut table = full();
+        let guests: Vec<u64> =
+            (5000..5050).filter(|n| table.find_or_insert(key(*n), at(1)).slot.is_guest()).collect();
+        assert!(guests.len() > 40);
+        let (len, entry) = (table.len(), table.find_or_insert(key(6000), at(1)));
+        assert!(entry.slot.is_guest());
+        table.cells_mut(entry.slot).fill(7);
+        let next = table.find_or_insert(key(6001), at(1));
+        assert!(next.slot.is_guest() && table.cells(next.slot).iter().all(|word| *word == 0));
+        assert_eq!(table.len(), len);
+        assert_eq!(table.find(key(6000), at(1)), None);
+        let mut seen = 0;
+        table.for_each(|_, _, _| seen += 1);
+        assert_eq!(seen, len);
+    }
+
+    #[test]
+    fn what_went_is_known_and_at_hand() {
+        let mut table = full();
+        let mut gone = 0;
+        for n in 5000..5200 {
+            for secs in 10..18 {
+                if table.find_or_insert(key(n), at(secs)).evicted {
+                    let (key, touched, cells) = table.displaced();
+                    assert_eq!((touched, cells.len()), (at(0), 12));
+                    assert!(table.known(key, at(secs)).count() > 0);
+                    gone += 1;
+                }
+            }
+        }
+        assert!(gone > 100, "{gone}");
+    }
+
+    #[test]
+    fn the_dead_make_room_at_once_and_worth_fades() {
+        let mut table = full();
+        for n in 5000..5100 {
+            assert!(!table.find_or_insert(key(n), at(3601)).slot.is_guest());
+        }
+        let mut record = [0; 16];
+        mark::begin(&mut record, at(0));
+        mark::set_touches(&mut record, 12);
+        let worth = [0, 899, 900, 1800, 2700, 3600, 3601].map(|secs| table.worth(&record, at(secs)));
+        assert_eq!(worth, [12, 12, 6, 3, 2, 2, 0]);
+        mark::set_touches(&mut record, 1);
+        assert_eq!([0, 900, 3600].map(|secs| table.worth(&record, at(secs))), [1, 1, 1]);
+    }
+
+    #[test]
+    fn an_estimate_is_told_until_nothing_of_it_is_left() {
+        let mut table = full();
+        let held = (0..5000).find(|n| table.find(key(*n), at(1)).is_some()).expect("some");
+        let found = table.find(key(held), at(1)).expect("held");
+        table.set_estimated(found, at(1));
+        for secs in (600..9000).step_by(600) {
+            let entry = table.find_or_insert(key(held), at(secs));
+            // Whole hours begin at 3,200 s and 6,800 s.
+            assert_eq!(table.is_estimated(entry.slot), secs < 6800, "{secs}");
+        }
     }
 }

@@ -360,7 +360,7 @@ impl Table {
     fn make_room(&mut self, segment: usize, key: u64, now: Timestamp, touches: u32) -> Entry {
         let mut evicted = false;
         let known = self.known(key, now);
-        let touches = touches.max(known.count() + 1);
+        let touches = touches.max(known.surely + 1);
         if !self.grow(segment) {
             let Some(victim) = self.victim(segment, key, now, touches) else {
                 let slot = self.guest(key, now, touches);
