@@ -102,18 +102,19 @@ fn a_victims_limit_fires_at_the_right_event() {
 fn who_comes_when_the_table_is_full_is_counted_from_his_first_event() {
     let mut bench = Bench::new();
     bench.flood(40_000);
-    let mut late = 0;
+    let (mut early, mut late) = (0, 0);
     for number in 0..100 {
         let judged = bench.likes(&format!("new-{number}"), 12);
         let allowed = judged.iter().take_while(|judgement| judgement.verdict == Allow).count();
         assert!(judged[allowed..].iter().all(|judgement| judgement.verdict == Reject));
-        // What other keys raised is taken off, so that some are let through once or twice too often; nobody is refused
-        // too early.
-        assert!((5..=8).contains(&allowed), "{allowed}");
-        late += usize::from(allowed > 5);
+        // What other keys raised is taken off, so that many are let through once or twice too often, and next to nobody
+        // is refused too early.
+        assert!((4..=8).contains(&allowed), "{allowed}");
+        early += usize::from(allowed < 5);
+        late += usize::from(allowed > 6);
         assert!(judged[1..].iter().all(is_approximate), "number {number}");
     }
-    assert!(late <= 60, "{late}");
+    assert!(early <= 2 && late <= 60, "{early} {late}");
 }
 
 #[test]

@@ -69,6 +69,7 @@ pub struct CommandRecord {
     pub case_id: Option<String>,
     /// `resolve`: `confirmed`, `cleared` or `inconclusive`. `appeal`: `granted` or `denied`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = &"cleared", example = &"granted")]
     pub outcome: Option<OutcomeWord>,
 }
 
