@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::decision::ReasonSource;
+use super::entity::EntityKind;
 use super::expr::Condition;
 use super::key::{Prehashed, tuple};
 use super::limit::Limit;
@@ -74,6 +75,8 @@ pub(crate) struct DimensionPlan {
     pub(crate) signals: Vec<SignalCell>,
     pub(crate) limits: Vec<LimitCells>,
     pub(crate) spec: TableSpec,
+    /// The windows of its limits and counts: what is estimated of keys that have no record.
+    pub(crate) windows: Vec<Span>,
 }
 
 /// Where a signal is kept.
@@ -96,6 +99,45 @@ pub(crate) enum Window {
     Sum(SumSpec),
     /// With the position in [`Plan::key_fields`] of what is counted.
     Distinct(DistinctSpec, usize),
+}
+
+/// A count of a signal, or a span of a limit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Counter<'p> {
+    Count(&'p CountSpec, &'p Cell),
+    Limit(&'p Limit, &'p Cell),
+}
+
+impl Counter<'_> {
+    pub(crate) fn window(&self) -> Span {
+        match self {
+            Counter::Count(spec, _) => spec.window(),
+            Counter::Limit(limit, _) => limit.window(),
+        }
+    }
+
+    pub(crate) fn cell(&self) -> &Cell {
+        match self {
+            Counter::Count(_, cell) | Counter::Limit(_, cell) => cell,
+        }
+    }
+
+    /// What it counts in a record at `at`.
+    pub(crate) fn read(&self, record: &[u32], at: Timestamp) -> u64 {
+        match self {
+            Counter::Count(spec, cell) => spec.read(cell.of(record), at).count,
+            Counter::Limit(limit, cell) => limit.check(cell.of(record), at, 1).used,
+        }
+    }
+
+    /// Counts `n` more in a record at `at`.
+    pub(crate) fn add(&self, record: &mut [u32], at: Timestamp, n: u32) {
+        // Into an empty cell: nothing is too old for it.
+        let _recorded = match self {
+            Counter::Count(spec, cell) => spec.record(cell.of_mut(record), at, n),
+            Counter::Limit(limit, cell) => limit.record(cell.of_mut(record), at, n.into()),
+        };
+    }
 }
 
 /// Where a limit is kept.
@@ -198,15 +240,28 @@ impl DimensionPlan {
             .filter(|(_, limit)| limit.dimension == index)
             .map(|(number, limit)| layout.limit(number, limit, shared))
             .collect();
+        let spill_bytes = if layout.spills.is_empty() { 0 } else { dimension.budget / 4 };
         let spec = TableSpec {
             words: layout.words,
-            budget_bytes: dimension.budget,
+            budget_bytes: dimension.budget - spill_bytes,
             idle: layout.idle,
             spills: layout.spills,
-            spill_bytes: dimension.budget / 4,
+            spill_bytes,
         };
         let fields = dimension.fields.iter().map(|field| shared.field(field)).collect();
-        Self { fields, signals, limits, spec }
+        let mut plan = Self { fields, signals, limits, spec, windows: Vec::new() };
+        plan.windows = plan.counters().map(|counter| counter.window()).collect();
+        plan
+    }
+
+    /// What is counted of a key one by one, and so can be estimated: counts of signals and limits.
+    pub(crate) fn counters(&self) -> impl Iterator<Item = Counter<'_>> {
+        let counts = self.signals.iter().filter_map(|signal| match &signal.window {
+            Window::Count(spec) => Some(Counter::Count(spec, &signal.cell)),
+            _ => None,
+        });
+        let spans = self.limits.iter().flat_map(|limit| &limit.spans);
+        counts.chain(spans.map(|(limit, cell)| Counter::Limit(limit, cell)))
     }
 }
 
@@ -312,6 +367,16 @@ pub(crate) fn key_of(fields: &[usize], hashes: &[Option<u64>]) -> Option<u64> {
         return None;
     }
     Some(tuple(fields.iter().filter_map(|field| hashes[*field])))
+}
+
+/// The position in [`Plan::key_fields`] of what an entity of this kind is keyed by.
+pub(crate) fn field_of(kind: EntityKind) -> usize {
+    match kind {
+        EntityKind::User => USER,
+        EntityKind::Device => DEVICE,
+        EntityKind::Ip => ADDRESS,
+        EntityKind::Target => TARGET,
+    }
 }
 
 fn prior_source() -> ReasonSource {

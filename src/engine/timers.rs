@@ -21,6 +21,16 @@ pub enum Timer {
         /// Its key.
         key: u64,
     },
+    /// Exceptions of an entity may have come to their end.
+    ExceptionEnds {
+        /// Key of the entity.
+        key: u64,
+    },
+    /// A resolved case may be opened anew.
+    CaseSettled {
+        /// Its key.
+        key: u64,
+    },
 }
 
 /// All timers that are set.

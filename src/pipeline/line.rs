@@ -281,10 +281,7 @@ fn check_basis(record: &JournalRecord, basis: &str) -> Result<(), Broken> {
     Err(Broken::Basis { seq: record.seq, theirs: record.basis.clone(), ours: basis.to_owned() })
 }
 
-/// The topics that a shard reads.
-pub(super) const READ: [Topic; 2] = [Topic::Commands, Topic::Interactions];
-
-/// The topics that the journal may name as inputs.
+/// The topics that a shard reads, in the order in which they are served.
 pub(super) const INPUTS: [Topic; 3] = [Topic::Commands, Topic::Feedback, Topic::Interactions];
 
 fn input(record: &JournalRecord, name: &str, names: &TopicNames) -> Result<Topic, Broken> {

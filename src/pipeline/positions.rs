@@ -2,7 +2,7 @@
 
 use crate::stream::TopicNames;
 
-use super::line::{Positions, READ};
+use super::line::{INPUTS, Positions};
 use super::logs::{FollowError, Logs};
 
 /// Where the newest record of the journal says; for a partition that it does not know, where the group has committed,
@@ -12,7 +12,7 @@ use super::logs::{FollowError, Logs};
 /// See [`FollowError`].
 pub(super) fn beginning(logs: &mut impl Logs, names: &TopicNames) -> Result<Positions, FollowError> {
     let mut positions = Positions::new();
-    for topic in READ {
+    for topic in INPUTS {
         for (partition, committed) in (0..).zip(logs.committed(topic)?) {
             let next = match committed {
                 Some(next) => next,

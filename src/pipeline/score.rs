@@ -15,7 +15,8 @@ use crate::engine::{Ahead, DeadLetterReason, Engine, Input, Outcome, Outputs, Pr
 use crate::stream::{self, Coordinates, OutBatch, RecordRef, Topic, TopicNames};
 use crate::wire::command;
 use crate::wire::error::DecodeError;
-use crate::wire::headers::Header;
+use crate::wire::feedback;
+use crate::wire::headers::{Header, TraceContext};
 use crate::wire::interaction::{DecodeLimits, Decoded, decode};
 use crate::wire::journal::JournalRecord;
 
@@ -74,6 +75,8 @@ pub struct Scorer {
     probe: Option<Probe>,
     /// What is being scored.
     at: Option<Coordinates>,
+    /// What decisions and revisions tell as the time they were made.
+    decided_at: Timestamp,
 }
 
 /// A record of the merge: what it is and what it says.
@@ -83,8 +86,8 @@ impl Scorer {
     /// A scorer around an engine.
     pub fn new(engine: Engine, names: TopicNames, limits: DecodeLimits) -> Self {
         let encoder = Encoder::new(names.clone());
-        let (outputs, ahead) = (Outputs::default(), Ahead::default());
-        Self { engine, encoder, limits, names, outputs, ahead, probe: None, at: None }
+        let (outputs, ahead, decided_at) = (Outputs::default(), Ahead::default(), Timestamp::default());
+        Self { engine, encoder, limits, names, outputs, ahead, probe: None, at: None, decided_at }
     }
 
     /// The same, told each record before it is scored.
@@ -130,6 +133,7 @@ impl Scorer {
         out: &mut OutBatch,
         report: &mut Report,
     ) -> Vec<Coordinates> {
+        self.decided_at = inputs.decided_at;
         if let Some(policy) = &inputs.policy {
             self.activate(Arc::clone(policy), out);
         }
@@ -138,6 +142,9 @@ impl Scorer {
         }
         for index in inputs.batch.lanes(Topic::Commands).into_values().flatten() {
             self.command(inputs.batch.get(index), out, report);
+        }
+        for index in inputs.batch.lanes(Topic::Feedback).into_values().flatten() {
+            self.feedback(inputs.batch.get(index), out, report);
         }
         let skipped = self.score(inputs, out, report);
         self.at = None;
@@ -281,6 +288,23 @@ impl Scorer {
         self.tell_bans_and_cases(out, report);
     }
 
+    fn feedback(&mut self, record: RecordRef<'_>, out: &mut OutBatch, report: &mut Report) {
+        let feedback = match feedback::decode(record.value) {
+            Ok(feedback) => feedback,
+            Err(error) => return self.dead_letter(record, &error, out, report),
+        };
+        let arrival = Arrival {
+            topic: self.names.get(record.at.topic),
+            partition: record.at.partition,
+            offset: record.at.offset,
+            append_time: append_time(&record, feedback.at),
+        };
+        self.outputs.clear();
+        let outcome = self.engine.apply(Input::Feedback(&feedback, arrival), &mut self.outputs);
+        report.tally.count(outcome);
+        self.tell_bans_and_cases(out, report);
+    }
+
     fn dead_letter(
         &mut self,
         record: RecordRef<'_>,
@@ -299,6 +323,14 @@ impl Scorer {
         }
         for case in self.outputs.cases.drain(..) {
             self.encoder.case(&case, out);
+        }
+        self.tell_revisions(out);
+    }
+
+    /// Decisions that replace earlier ones go where those went; the trace of the event is not remembered.
+    fn tell_revisions(&mut self, out: &mut OutBatch) {
+        for revision in self.outputs.revisions.drain(..) {
+            self.encoder.decision(&revision.decision(), self.decided_at, &TraceContext::default(), out);
         }
     }
 

@@ -22,11 +22,11 @@ pub use self::restore::{Restore, RestoreError};
 pub(crate) use self::page::{Kind, Place, entries_of};
 pub(crate) use self::restore::{Array, Awaited};
 pub(crate) use self::watch::{Room, Watch};
-pub(crate) use self::words::{Damaged, Reader, Saved, Writer, saved};
+pub(crate) use self::words::{Damaged, Reader, Saved, Writer, load_of, saved};
 
 use std::collections::VecDeque;
 
-use self::sets::{COMMANDS_SEEN, EVENTS_SEEN};
+use self::sets::{ANSWERS_SEEN, COMMANDS_SEEN, EVENTS_SEEN};
 use super::Engine;
 use super::table::Table;
 
@@ -60,6 +60,7 @@ impl Engine {
         });
         self.duplicates.begin_cut(EVENTS_SEEN);
         self.commands.begin_cut(COMMANDS_SEEN);
+        self.answers.begin_cut(ANSWERS_SEEN);
     }
 
     /// Hands out the next pages of the cut: those that begin within the next `bytes`, the sets first. Inputs may be
@@ -75,7 +76,8 @@ impl Engine {
         let done = cut.sets.is_empty()
             && self.each_table_mut(|_, table| table.copy_pages(&mut room))
             && self.duplicates.copy_pages(&mut room)
-            && self.commands.copy_pages(&mut room);
+            && self.commands.copy_pages(&mut room)
+            && self.answers.copy_pages(&mut room);
         if !done {
             return CutProgress::More;
         }
@@ -92,6 +94,7 @@ impl Engine {
             });
             self.duplicates.abandon_cut();
             self.commands.abandon_cut();
+            self.answers.abandon_cut();
         }
     }
 
@@ -117,6 +120,7 @@ impl Engine {
             }
             (Kind::Entries, EVENTS_SEEN) => self.duplicates.fill(&array),
             (Kind::Entries, COMMANDS_SEEN) => self.commands.fill(&array),
+            (Kind::Entries, ANSWERS_SEEN) => self.answers.fill(&array),
             _ => Err(Damaged),
         }
     }

@@ -34,10 +34,12 @@ pub(super) enum Set {
     Cases = 6,
     Pools = 7,
     Timers = 8,
+    Exceptions = 9,
+    Recall = 10,
 }
 
 impl Set {
-    pub(super) const ALL: [Set; 9] = [
+    pub(super) const ALL: [Set; 11] = [
         Set::Identity,
         Set::Progress,
         Set::Plan,
@@ -47,6 +49,8 @@ impl Set {
         Set::Cases,
         Set::Pools,
         Set::Timers,
+        Set::Exceptions,
+        Set::Recall,
     ];
 }
 
@@ -128,9 +132,10 @@ impl Sets {
     }
 }
 
-/// The number of a table of duplicates among the parts: of events, and of commands.
+/// The number of a table of duplicates among the parts: of events, of commands, and of feedback.
 pub(super) const EVENTS_SEEN: usize = 0;
 pub(super) const COMMANDS_SEEN: usize = 1;
+pub(super) const ANSWERS_SEEN: usize = 2;
 
 impl Engine {
     /// All sets as pages.
@@ -152,9 +157,12 @@ impl Engine {
             settled_accounts: _,
             bans,
             cases,
+            exceptions,
+            recall,
             pools,
             duplicates,
             commands,
+            answers,
             timers,
             stats,
             now,
@@ -180,11 +188,14 @@ impl Engine {
             Set::Duplicates => {
                 duplicates.save(&mut to);
                 commands.save(&mut to);
+                answers.save(&mut to);
             }
             Set::Bans => bans.save(&mut to),
             Set::Cases => cases.save(&mut to),
             Set::Pools => pools.save(&mut to),
             Set::Timers => timers.save(&mut to),
+            Set::Exceptions => exceptions.save(&mut to),
+            Set::Recall => recall.save(&mut to),
         }
         to.into_words()
     }
@@ -203,9 +214,9 @@ impl Engine {
         let plan = plan.ok_or(RestoreError::OtherLayout)?;
         let (tables, [users, devices, addresses]) =
             sets.read(Set::Tables, |from| load_tables(from, awaited))?;
-        let [duplicates, commands] = sets.read(Set::Duplicates, |from| {
-            let events = Duplicates::load(from, EVENTS_SEEN, awaited)?;
-            Ok([events, Duplicates::load(from, COMMANDS_SEEN, awaited)?])
+        let [duplicates, commands, answers] = sets.read(Set::Duplicates, |from| {
+            let mut load = |part| Duplicates::load(from, part, awaited);
+            Ok([load(EVENTS_SEEN)?, load(COMMANDS_SEEN)?, load(ANSWERS_SEEN)?])
         })?;
         let engine = Self {
             plan,
@@ -218,9 +229,12 @@ impl Engine {
             settled_accounts: settled_accounts(),
             bans: sets.read(Set::Bans, Saved::load)?,
             cases: sets.read(Set::Cases, Saved::load)?,
+            exceptions: sets.read(Set::Exceptions, Saved::load)?,
+            recall: sets.read(Set::Recall, Saved::load)?,
             pools: sets.read(Set::Pools, Saved::load)?,
             duplicates,
             commands,
+            answers,
             timers: sets.read(Set::Timers, Saved::load)?,
             stats,
             now,
@@ -242,7 +256,8 @@ impl Engine {
     fn is_laid_out(&self) -> bool {
         let fresh = Self::new(Arc::clone(&self.policy), self.seed);
         let dimensions = &self.plan.dimensions;
-        let fits = |(table, dimension): (&Table, &DimensionPlan)| table.is_for(&dimension.spec);
+        let fits =
+            |(table, dimension): (&Table, &DimensionPlan)| table.is_for(&dimension.spec, &dimension.windows);
         self.tables.len() == dimensions.len()
             && self.tables.iter().zip(dimensions).all(fits)
             && self.profile_cells() == fresh.profile_cells()

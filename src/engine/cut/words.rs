@@ -4,7 +4,7 @@
 //! no names and no optional fields: another form is another [`super::super::SEMANTICS`] and is not read. Reading trusts
 //! nothing: words that mean nothing are [`Damaged`], and nothing is reserved that the words could not fill.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use super::super::key::Prehashed;
 use super::super::time::{Span, Timestamp};
@@ -181,20 +181,11 @@ impl Saved for Span {
 
 impl Saved for String {
     fn save(&self, to: &mut Writer) {
-        self.len().save(to);
-        for bytes in self.as_bytes().chunks(4) {
-            let mut word = [0; 4];
-            word[..bytes.len()].copy_from_slice(bytes);
-            to.push(u32::from_le_bytes(word));
-        }
+        save_bytes(self.as_bytes(), to);
     }
 
     fn load(from: &mut Reader<'_>) -> Result<Self, Damaged> {
-        let len = usize::load(from)?;
-        let words = from.take(len.div_ceil(4))?;
-        let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        bytes.truncate(len);
-        Self::from_utf8(bytes).map_err(|_| Damaged)
+        Self::from_utf8(load_bytes(from)?).map_err(|_| Damaged)
     }
 }
 
@@ -246,6 +237,44 @@ impl<T: Saved> Saved for Vec<T> {
         let count = from.count()?;
         (0..count).map(|_| T::load(from)).collect()
     }
+}
+
+impl<T: Saved> Saved for VecDeque<T> {
+    fn save(&self, to: &mut Writer) {
+        to.push(self.len() as u32);
+        self.iter().for_each(|value| value.save(to));
+    }
+
+    fn load(from: &mut Reader<'_>) -> Result<Self, Damaged> {
+        Ok(Vec::load(from)?.into())
+    }
+}
+
+impl Saved for Box<[u8]> {
+    fn save(&self, to: &mut Writer) {
+        save_bytes(self, to);
+    }
+
+    fn load(from: &mut Reader<'_>) -> Result<Self, Damaged> {
+        Ok(load_bytes(from)?.into_boxed_slice())
+    }
+}
+
+fn save_bytes(bytes: &[u8], to: &mut Writer) {
+    bytes.len().save(to);
+    for bytes in bytes.chunks(4) {
+        let mut word = [0; 4];
+        word[..bytes.len()].copy_from_slice(bytes);
+        to.push(u32::from_le_bytes(word));
+    }
+}
+
+fn load_bytes(from: &mut Reader<'_>) -> Result<Vec<u8>, Damaged> {
+    let len = usize::load(from)?;
+    let words = from.take(len.div_ceil(4))?;
+    let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    bytes.truncate(len);
+    Ok(bytes)
 }
 
 impl<T: Saved + Ord> Saved for BTreeSet<T> {

@@ -1,9 +1,10 @@
 //! A table in a cut: its records segment by segment, its blocks slab by slab, and its other words as a set.
 
 use super::segment::Segment;
-use super::{SEGMENTS, Table, TableSpec, stride};
+use super::{Overflow, SEGMENTS, Table, TableSpec, stride};
 use crate::engine::cut::{Array, Awaited, Damaged, Kind, Place, Reader, Room, Saved, Writer, saved};
 use crate::engine::slab::Spill;
+use crate::engine::time::Span;
 
 saved!(TableSpec { words, budget_bytes, idle, spills, spill_bytes });
 
@@ -21,13 +22,16 @@ impl Table {
     }
 
     /// Whether it could have been made for this.
-    pub(crate) fn is_for(&self, spec: &TableSpec) -> bool {
-        self.spec == TableSpec { budget_bytes: spec.held_budget(), ..spec.clone() }
+    pub(crate) fn is_for(&self, spec: &TableSpec, windows: &[Span]) -> bool {
+        let fresh = Self::admitting(spec.clone(), windows.to_vec());
+        let sketches = |table: &Self| table.overflow.as_ref().map(Overflow::shape);
+        self.spec == fresh.spec && sketches(self) == sketches(&fresh)
     }
 
     /// From here on the table is copied as it is now, as this part of the cut.
     pub(crate) fn begin_cut(&mut self, part: usize) {
-        for (unit, segment) in self.segments.iter_mut().enumerate() {
+        // The guest's segment comes last and is no part of the state.
+        for (unit, segment) in self.segments[..SEGMENTS].iter_mut().enumerate() {
             segment.begin_cut(Place::new(Kind::Records, part, unit), self.stride);
         }
         self.spill.begin_cut(part);
@@ -41,18 +45,33 @@ impl Table {
 
     /// Hands out pages while there is room; true when there are no more.
     pub(crate) fn copy_pages(&mut self, room: &mut Room<'_>) -> bool {
-        self.segments.iter_mut().all(|segment| segment.copy_pages(self.stride, room))
+        self.segments[..SEGMENTS].iter_mut().all(|segment| segment.copy_pages(self.stride, room))
             && self.spill.copy_pages(room)
     }
 
     /// Takes down what is not in the pages.
     pub(crate) fn save(&self, to: &mut Writer) {
         // What is not taken down follows from the rest.
-        let Self { spec, stride: _, segments, unused: _, bytes: _, spill, expired, evicted, made, cursor } =
-            self;
+        let Self {
+            spec,
+            stride: _,
+            segments,
+            unused: _,
+            bytes: _,
+            spill,
+            expired,
+            evicted,
+            not_admitted,
+            overflow,
+            displaced: _,
+            made,
+            cursor,
+        } = self;
         spec.save(to);
-        segments.iter().for_each(|segment| segment.capacity.save(to));
+        segments[..SEGMENTS].iter().for_each(|segment| segment.capacity.save(to));
         (*expired, *evicted).save(to);
+        not_admitted.save(to);
+        overflow.save(to);
         (*made, *cursor).save(to);
         spill.save(to);
     }
@@ -73,9 +92,12 @@ impl Table {
             }
         }
         (table.expired, table.evicted) = Saved::load(from)?;
+        table.not_admitted = Saved::load(from)?;
+        table.overflow = Saved::load(from)?;
         (table.made, table.cursor) = Saved::load(from)?;
         table.spill = Spill::load(from, table.spec.spill_bytes, part, awaited)?;
-        if table.cursor.0 < SEGMENTS { Ok(table) } else { Err(Damaged) }
+        let sound = table.overflow.as_ref().is_none_or(Overflow::is_sound);
+        if table.cursor.0 < SEGMENTS && sound { Ok(table) } else { Err(Damaged) }
     }
 
     /// Every block that a record names was handed out.
@@ -92,7 +114,7 @@ impl Table {
         let Place { kind, unit, .. } = array.place();
         match kind {
             Kind::Records => {
-                let segment = self.segments.get_mut(unit as usize).ok_or(Damaged)?;
+                let segment = self.segments[..SEGMENTS].get_mut(unit as usize).ok_or(Damaged)?;
                 *segment = Segment::restored(&array, stride(self.spec.words))?;
                 Ok(())
             }

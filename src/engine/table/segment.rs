@@ -1,7 +1,7 @@
 //! One segment of a table: an open-addressing array of fixed-size records, in one allocation of words.
 //!
-//! A record is a key (two words, zero for a free place), the time it was last touched (two words) and its
-//! cells. Linear probing, backward-shift deletion, no tombstones. The home of a key comes from the bits below
+//! A record is a key (two words, zero for a free place), its mark (two words, see `mark.rs`: when it was last touched, how
+//! often) and its cells. Linear probing, backward-shift deletion, no tombstones. The home of a key comes from the bits below
 //! those that chose the segment, scaled to the capacity, so that the capacity need not be a power of two.
 //! Records start at a cache line; that shifts where they lie, never what they hold.
 //!
@@ -11,6 +11,7 @@
 //! While a cut is under way a [`Watch`] is told of every place before it changes, in [`Segment::keep`]. No other file
 //! can reach the words but through [`Segment::record_mut`], which does that first.
 
+use super::mark;
 use crate::engine::cut::{Array, Damaged, Place, Room, Watch, entries_of};
 use crate::engine::prefetch::prefetch_line;
 use crate::engine::time::Timestamp;
@@ -142,7 +143,7 @@ impl Segment {
         let record = self.record_mut(index, stride);
         record[0] = key as u32;
         record[1] = (key >> 32) as u32;
-        set_touched(record, now);
+        mark::begin(record, now);
         self.tags[index] = tag_of(key);
         self.len += 1;
     }
@@ -246,17 +247,4 @@ impl Segment {
 #[inline]
 fn tag_of(key: u64) -> u8 {
     (key as u8).max(1)
-}
-
-/// When a record was last touched.
-#[inline]
-pub(super) fn touched(record: &[u32]) -> Timestamp {
-    Timestamp::from_millis((u64::from(record[2]) | u64::from(record[3]) << 32) as i64)
-}
-
-#[inline]
-pub(super) fn set_touched(record: &mut [u32], at: Timestamp) {
-    let millis = at.millis() as u64;
-    record[2] = millis as u32;
-    record[3] = (millis >> 32) as u32;
 }
