@@ -148,7 +148,10 @@ impl Overflow {
 
     /// Has a key known to have at least `n` at `at`.
     pub fn raise(&mut self, window: Span, key: u64, n: u32, at: Timestamp) {
-        self.update(window, key, at, |_, level| level.saturating_add(n));
+        // Raising its cells can raise the level that is taken off them; once more, and it is above that.
+        for _ in 0..2 {
+            self.update(window, key, at, |_, level| level.saturating_add(n));
+        }
     }
 
     /// The words of each sketch, in the order of their windows: all there is to keep. Empty while it is not in use.
