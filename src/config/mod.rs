@@ -64,6 +64,7 @@ const KNOBS: &[(&str, &str)] = &[
     ("policy", "dir"),
     ("policy", "reload_interval"),
     ("state", "dir"),
+    ("state", "checkpoint_interval"),
     ("keys", "seed_id"),
     ("keys", "seed"),
     ("keys", "seed_file"),

@@ -32,6 +32,15 @@ pub struct Skipped {
     pub why: String,
 }
 
+/// What a search for the newest checkpoint came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Newest<T> {
+    /// It, and what was made of it; none when there is none that is wanted and whole.
+    pub found: Option<(Generation, T)>,
+    /// Newer ones that were passed over.
+    pub skipped: Vec<Skipped>,
+}
+
 impl Archive {
     /// The archive in a directory. Nothing is read yet.
     pub fn at(dir: impl Into<PathBuf>) -> Self {
@@ -122,7 +131,7 @@ impl Archive {
         &self,
         mut wanted: impl FnMut(&Generation) -> Result<(), String>,
         mut load: impl FnMut(&Generation, Pages) -> Result<T, E>,
-    ) -> Result<(Option<(Generation, T)>, Vec<Skipped>), StateError> {
+    ) -> Result<Newest<T>, StateError> {
         let mut skipped = Vec::new();
         for generation in self.generations()? {
             let tried = self.summary(generation).map_err(|error| error.to_string()).and_then(|summary| {
@@ -132,11 +141,11 @@ impl Archive {
                 Ok((summary, made))
             });
             match tried {
-                Ok(found) => return Ok((Some(found), skipped)),
+                Ok(found) => return Ok(Newest { found: Some(found), skipped }),
                 Err(why) => skipped.push(Skipped { generation, why }),
             }
         }
-        Ok((None, skipped))
+        Ok(Newest { found: None, skipped })
     }
 
     /// The directory of a checkpoint.

@@ -25,7 +25,7 @@ mod pages;
 mod segment;
 mod writer;
 
-pub use self::archive::{Archive, Skipped};
+pub use self::archive::{Archive, Newest, Skipped};
 pub use self::checkpoints::{Checkpoints, KEEP};
 pub use self::error::StateError;
 pub use self::lock::holder;

@@ -1,6 +1,6 @@
 //! The pages of one checkpoint, read file after file, every checksum verified on the way.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::error::StateError;
 use super::meta::Meta;
@@ -78,16 +78,16 @@ impl Pages {
             (true, None) => Ok(()),
             (true, Some(_)) => wrong("it is the last file, and more follow"),
             (false, None) => wrong("more files must follow, and there are none"),
-            (false, Some(path)) => self.open_next(path),
+            (false, Some(path)) => self.open_next(&path),
         }
     }
 
-    fn open_next(&mut self, path: PathBuf) -> Result<(), StateError> {
-        let next = SegmentReader::open(path.clone())?;
+    fn open_next(&mut self, path: &Path) -> Result<(), StateError> {
+        let next = SegmentReader::open(path.to_owned())?;
         self.file += 1;
         let Head { generation, file, ref meta, .. } = next.head;
         if (generation, file) != (self.generation, self.file) || meta.is_some() {
-            return Err(StateError::damaged(&path, 0, "it belongs to another checkpoint"));
+            return Err(StateError::damaged(path, 0, "it belongs to another checkpoint"));
         }
         self.reader = Some(next);
         Ok(())

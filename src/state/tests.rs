@@ -218,18 +218,18 @@ fn files_of_another_checkpoint_are_noticed() {
 fn the_newest_that_fits_and_is_whole_is_taken_and_the_others_are_told() {
     let (dir, checkpoints) = two();
     let read = |_: &Generation, pages: Pages| pages.map(|page| page.map(drop)).collect::<Result<Vec<_>, _>>();
-    let (found, skipped) = checkpoints.newest(|_| Ok(()), read).unwrap();
+    let Newest { found, skipped } = checkpoints.newest(|_| Ok(()), read).unwrap();
     assert_eq!((found.unwrap().0.generation, skipped.len()), (2, 0));
     let file = &segments(dir.path(), 2)[3];
     let mut bytes = fs::read(file).unwrap();
     bytes[700] ^= 4;
     fs::write(file, bytes).unwrap();
-    let (found, skipped) = checkpoints.newest(|_| Ok(()), read).unwrap();
+    let Newest { found, skipped } = checkpoints.newest(|_| Ok(()), read).unwrap();
     assert_eq!(found.unwrap().0.generation, 1);
     assert_eq!(skipped[0].generation, 2);
     assert!(skipped[0].why.contains("segment-0003 is damaged at byte"), "{}", skipped[0].why);
     let unwanted = |one: &Generation| Err(format!("seq {} is not in the journal", one.seq));
-    let (found, skipped) = checkpoints.newest(unwanted, read).unwrap();
+    let Newest { found, skipped } = checkpoints.newest(unwanted, read).unwrap();
     assert!(found.is_none());
     assert_eq!(skipped[1].why, "seq 1 is not in the journal");
 }

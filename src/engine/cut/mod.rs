@@ -126,7 +126,7 @@ impl Engine {
     }
 
     fn check_blocks(&self) -> Result<(), Damaged> {
-        let tables = self.tables.iter().chain([&self.users, &self.devices, &self.addresses]);
-        tables.map(Table::check_blocks).collect()
+        let mut tables = self.tables.iter().chain([&self.users, &self.devices, &self.addresses]);
+        tables.try_for_each(Table::check_blocks)
     }
 }

@@ -140,7 +140,7 @@ pub(super) const ANSWERS_SEEN: usize = 2;
 impl Engine {
     /// All sets as pages.
     pub(super) fn set_pages(&self) -> Vec<Page> {
-        Set::ALL.into_iter().flat_map(|set| pages_of(set, self.save(set))).collect()
+        Set::ALL.into_iter().flat_map(|set| pages_of(set, &self.save(set))).collect()
     }
 
     /// Takes one set down.
@@ -280,7 +280,7 @@ fn load_tables(from: &mut Reader<'_>, awaited: &mut Awaited) -> Result<(Vec<Tabl
 /// More than any policy has.
 const MOST_DIMENSIONS: usize = 1 << 16;
 
-fn pages_of(set: Set, words: Vec<u32>) -> Vec<Page> {
+fn pages_of(set: Set, words: &[u32]) -> Vec<Page> {
     let place = Place::new(Kind::Set, 0, set as usize);
     let total = words.len() as u32;
     let page = |(number, words): (usize, &[u32])| Page {
