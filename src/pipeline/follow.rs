@@ -123,6 +123,9 @@ impl Follower {
         let mut report = Report::default();
         self.out.clear();
         self.replica.follow(record, &work, &mut self.out, &mut report)?;
+        if entry.kind == JournalKind::Warm {
+            self.out.clear();
+        }
         // What became of its records is the owner's to count.
         let Report { bans, touched, as_of, .. } = report;
         told(&mut Report { bans, touched, as_of, ..Report::default() }, &self.out);

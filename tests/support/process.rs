@@ -23,7 +23,7 @@ use weir::engine::policy::load::load;
 use weir::engine::time::Span;
 use weir::pipeline::{Foundry, Probe, ShardSettings, Surroundings, Wishes, basis, run_live};
 use weir::state::{Checkpoints, Step as CheckpointStep, Steps};
-use weir::stream::{self, GroupProtocol, KafkaSettings, Step, Topic, TopicNames, TopicPlan};
+use weir::stream::{self, GroupProtocol, KafkaSettings, Lookup, Step, Topic, TopicNames, TopicPlan};
 use weir::wire::interaction::DecodeLimits;
 
 use crate::broker::{Broker as Memory, Log, Stored};
@@ -357,16 +357,24 @@ impl Stage {
         (Readback::new(&kafka, &names), kafka)
     }
 
-    fn consumed(&self) -> i64 {
-        let (reader, kafka) = self.reader();
-        reader.committed(&kafka, Topic::Interactions).into_iter().flatten().sum()
+    /// What the group has committed; `None` while the broker cannot tell.
+    fn consumed(&self) -> Option<i64> {
+        let (kafka, names) = settings(&self.brokers, &self.prefix);
+        let lookup = Lookup::open(&kafka, &names).expect("a client");
+        let committed = lookup.committed(Topic::Interactions, PARTITIONS, Duration::from_secs(5)).ok()?;
+        Some(committed.into_iter().flatten().sum())
     }
 
     /// Keeps the stream flowing until more of it was decided.
     pub fn wait_for_progress(&mut self, weir: &mut Child) {
-        let before = self.consumed();
         let deadline = Instant::now() + PATIENCE;
-        while self.consumed() <= before {
+        let mut before = None;
+        loop {
+            match (before, self.consumed()) {
+                (None, now) => before = now,
+                (Some(before), Some(now)) if now > before => return,
+                _ => {}
+            }
             assert!(!weir.has_ended() && Instant::now() < deadline, "no progress\n{}", weir.log());
             self.load();
         }
