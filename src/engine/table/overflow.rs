@@ -143,14 +143,14 @@ impl Overflow {
 
     /// Counts `n` more for a key at `at`.
     pub fn add(&mut self, window: Span, key: u64, n: u32, at: Timestamp) {
-        self.update(window, key, at, |least, _| least.saturating_add(n));
+        self.update(window, key, at, |place, cells| place.least(cells).saturating_add(n));
     }
 
     /// Has a key known to have at least `n` at `at`.
     pub fn raise(&mut self, window: Span, key: u64, n: u32, at: Timestamp) {
         // Raising its cells can raise the level that is taken off them; once more, and it is above that.
         for _ in 0..2 {
-            self.update(window, key, at, |_, level| level.saturating_add(n));
+            self.update(window, key, at, |_, cells| Level::of(cells).taken_off().saturating_add(n));
         }
     }
 
@@ -159,8 +159,8 @@ impl Overflow {
         self.sketches.iter().map(|sketch| (Span::from_millis(sketch.window), sketch.words.as_slice()))
     }
 
-    /// Raises the cells of a key to what `to` makes of their least count and the level of the block.
-    fn update(&mut self, window: Span, key: u64, at: Timestamp, to: impl Fn(u32, u32) -> u32) {
+    /// Raises the cells of a key to what `to` makes of the counts that are there.
+    fn update(&mut self, window: Span, key: u64, at: Timestamp, to: impl Fn(Place, &[u32]) -> u32) {
         let (blocks, place) = (self.blocks, Place::of(key, self.blocks));
         let wanted = millis(window);
         let Some(sketch) = self.sketches.iter_mut().find(|sketch| sketch.window == wanted) else { return };
@@ -173,7 +173,7 @@ impl Overflow {
         // What is older than both generations is in no window that ends now.
         let Some(half) = half_of(block[0], now) else { return };
         let cells = &mut block[half..half + 7];
-        let raised = to(place.least(cells), Level::of(cells).taken_off()).min(u32::from(u8::MAX));
+        let raised = to(place, cells).min(u32::from(u8::MAX));
         for row in 0..ROWS {
             let cell = place.cell(row);
             if get(cells, cell) < raised {
@@ -250,7 +250,12 @@ impl Place {
 
     /// The count of the key less what other keys have raised.
     fn read(self, cells: &[u32]) -> Reading {
-        let (least, level) = (self.least(cells), Level::of(cells));
+        let least = self.least(cells);
+        if least == 0 {
+            // Counts only grow: it was never counted, whatever the others did.
+            return Reading::default();
+        }
+        let level = Level::of(cells);
         Reading {
             count: least.saturating_sub(level.taken_off()),
             surely: least.saturating_sub(level.high),
