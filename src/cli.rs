@@ -78,6 +78,9 @@ pub enum Command {
     /// Create the topics, or compare them with what they must be
     #[command(after_help = TOPICS_HELP)]
     Topics(TopicsArgs),
+    /// Check what the topics hold: nothing lost, nothing doubled, nothing else decided
+    #[command(after_help = VERIFY_HELP)]
+    Verify(VerifyArgs),
     /// List the fields and signals that rules can use
     #[command(after_help = SIGNALS_HELP)]
     Signals(SignalsArgs),
@@ -135,6 +138,14 @@ const TOPICS_HELP: &str = "\
 Examples:
   weir topics create
   weir topics check --brokers kafka:9092       ends with 1 when something differs";
+
+const VERIFY_HELP: &str = "\
+It reads all topics from their beginning, into memory. It ends with 1 when something is wrong. Nothing should run
+meanwhile: what is committed while it reads looks like a fault.
+
+Examples:
+  weir verify                                  that every input has one outcome, by the journal
+  weir verify --model --format json            and that each decision is the one of the reference model";
 
 const SIGNALS_HELP: &str = "\
 Examples:
@@ -361,6 +372,23 @@ pub enum TopicsAction {
     Create(ConfigArgs),
     /// Print what differs from what must be
     Check(ConfigArgs),
+}
+
+/// `weir verify`
+#[derive(Clone, Debug, Args)]
+pub struct VerifyArgs {
+    /// Where the configuration is.
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    /// Feed the reference model and compare every decision, ban and case; slow
+    #[arg(long)]
+    pub model: bool,
+    /// Folder of a policy whose text is not in the topic of policies any more
+    #[arg(long, value_name = "DIR")]
+    pub policy: Option<PathBuf>,
+    /// Form of the report
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
 }
 
 /// `weir signals`

@@ -25,6 +25,7 @@
 //! | [`stream`] | Kafka in and out, ownership, transactions, an embedded broker | what the bytes mean |
 //! | [`pipeline`] | who runs what: threads, batches, shards | how a verdict is made |
 //! | [`replay`] | the engine over files; the tests beside rules | Kafka |
+//! | [`verify`] | a reference model of the engine; a checker of what topics hold | Kafka; how the engine does it |
 //! | [`sim`] | simulated traffic, honest and not | how it will be judged |
 //! | [`desk`] | HTTP: metrics, health, subjects | the engine's state |
 //! | [`config`], [`cli`], [`commands`], [`run`], [`demo`] | what is configured and typed, and where all meet | |
@@ -55,4 +56,5 @@ pub mod replay;
 pub mod run;
 pub mod sim;
 pub mod stream;
+pub mod verify;
 pub mod wire;
