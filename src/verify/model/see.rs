@@ -297,6 +297,7 @@ impl Model {
     ) {
         let policy = std::sync::Arc::clone(&self.policy);
         let scope = self.layout.expressions.scope(names);
+        let by_limits = look.followed;
         let fired = self.fired(&scope, look, hint);
         let pools = self.pools(&scope);
         drop(scope);
@@ -304,6 +305,9 @@ impl Model {
         let judge = |shared: bool| {
             let mut judged: Judged = judge(&policy, event, look, shared, &fired);
             judged.expected.id = id.to_string();
+            if !judged.rules_ran {
+                judged.expected.followed = by_limits;
+            }
             judged
         };
         let judged = match (look.shared, hint.told) {
