@@ -48,7 +48,9 @@ impl Verdict {
     }
 
     pub(super) fn count(&mut self, what: &'static str, more: u64) {
-        *self.checked.entry(what).or_default() += more;
+        if more > 0 {
+            *self.checked.entry(what).or_default() += more;
+        }
     }
 
     pub(super) fn violate(&mut self, kind: &'static str, place: Place, text: impl Into<String>) {

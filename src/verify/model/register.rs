@@ -6,6 +6,7 @@ use crate::engine::ban::{Ban, BanChange};
 use crate::engine::case::{Case, CaseStatus};
 use crate::engine::entity::Entity;
 use crate::engine::time::{Span, Timestamp};
+use crate::engine::verdict::Verdict;
 
 /// Bans in force, and when a person last pardoned whom.
 #[derive(Clone, Debug, Default)]
@@ -94,7 +95,7 @@ impl Bans {
 }
 
 /// Stronger verdict, then later end (never is last), then smaller id.
-fn strength(ban: &Ban) -> (crate::engine::verdict::Verdict, i64, std::cmp::Reverse<String>) {
+pub(super) fn strength(ban: &Ban) -> (Verdict, i64, std::cmp::Reverse<String>) {
     let end = ban.expires_at.map_or(i64::MAX, Timestamp::millis);
     (ban.verdict, end, std::cmp::Reverse(ban.id.clone()))
 }

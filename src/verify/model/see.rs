@@ -8,6 +8,7 @@ use super::look::{Binding, LimitLook, Look, Refusal, refusal, refuses};
 use super::meter::{Addition, measure};
 use super::quota::Reading;
 use super::range::Range;
+use super::register::strength;
 use super::{Answer, Hint, Model, fields};
 use crate::engine::address::Address;
 use crate::engine::decision::{DecisionId, QualityCode};
@@ -104,13 +105,17 @@ impl Model {
 
     /// The strongest ban or penalty step on the event's user, device or address.
     fn binding(&self, event: &Event<'_>, look: &Look) -> Option<Binding> {
-        let mut all = Vec::new();
-        for (kind, value) in actors(event, look) {
-            if let Some(ban) = self.bans.strongest(&Entity::new(kind, value)) {
-                let left = ban.expires_at.map(|end| end.since(look.at));
-                all.push(Binding { id: ban.id.clone(), verdict: ban.verdict, left });
-            }
-        }
+        let actors = actors(event, look).into_iter().map(|(kind, value)| Entity::new(kind, value));
+        let bans = actors.filter_map(|actor| self.bans.strongest(&actor).cloned());
+        let ban = bans.max_by_key(strength);
+        let mut all: Vec<Binding> = ban
+            .map(|ban| Binding {
+                verdict: ban.verdict,
+                left: ban.expires_at.map(|end| end.since(look.at)),
+                id: ban.id,
+            })
+            .into_iter()
+            .collect();
         let steps = &self.policy.settings.penalties.steps;
         for kind in [EntityKind::User, EntityKind::Device] {
             let stands = self.person(kind, event, look).and_then(|person| person.stands(look.at));
