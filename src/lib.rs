@@ -5,15 +5,15 @@
 //!
 //! ```text
 //!  record -> wire::interaction::decode -> Engine::apply -> pipeline::encode -> one Kafka transaction
-//!  (bytes)            (Event)              (Judgement)         (bytes)         (decisions + bans + offsets)
+//!  (bytes)            (Event)              (Judgement)         (bytes)         (decisions + journal + offsets)
 //! ```
 //!
 //! 1. [`stream`] copies records of the assigned partitions out of the Kafka client, as bytes.
 //! 2. [`pipeline`] gathers them into a batch, orders it by a pure merge and decodes as it goes ([`wire`]).
 //! 3. [`engine`] applies each input: *arrive* (effective time, duplicates), *look* (facts, signals, limits), *decide*
 //!    (bans, limits, rules, score, guards), *record* (what counts, penalties, cases). See `engine/apply.rs`.
-//! 4. [`pipeline`] encodes what is to be told and commits it with the input offsets in one transaction, while the next
-//!    batch is scored.
+//! 4. [`pipeline`] encodes what is to be told, journals what was read with a hash of what came of it, and commits all with
+//!    the input offsets in one transaction, while the next batch is scored.
 //! 5. Behind the commit, [`desk`] shows it to people who ask over HTTP.
 //!
 //! # The rooms
@@ -23,6 +23,7 @@
 //! | [`engine`] | windows, limits, signals, policy, score, bans, cases | Kafka, disk, clock, threads, JSON |
 //! | [`wire`] | bytes to nouns and back, one file a schema | Kafka, state |
 //! | [`stream`] | Kafka in and out, ownership, transactions, an embedded broker | what the bytes mean |
+//! | [`state`] | checkpoints on disk: segments, manifest, lock | Kafka, what the pages mean |
 //! | [`pipeline`] | who runs what: threads, batches, shards | how a verdict is made |
 //! | [`replay`] | the engine over files; the tests beside rules | Kafka |
 //! | [`verify`] | a reference model of the engine; a checker of what topics hold | Kafka; how the engine does it |
@@ -37,6 +38,7 @@
 //! - Each consumed record ends in exactly one [`engine::Outcome`]; the sum of the outcomes is what was consumed.
 //! - What is told and the offsets it follows from become visible together or not at all.
 //! - What an event does not say is unknown, and unknown is no evidence against anybody.
+//! - Applying what the journal names again gives the same bytes, `decided_at` aside; a difference stops loudly.
 //! - An address is never banned by the machine.
 //! - All state is bounded by configured budgets; what was approximate or evicted is in the decision's `quality`.
 //!
@@ -55,6 +57,7 @@ pub mod pipeline;
 pub mod replay;
 pub mod run;
 pub mod sim;
+pub mod state;
 pub mod stream;
 pub mod verify;
 pub mod wire;

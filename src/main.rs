@@ -16,6 +16,7 @@ fn main() -> ExitCode {
         Command::Ban(args) => commands::ban::run(&args),
         Command::Topics(args) => commands::topics::run(&args),
         Command::Verify(args) => commands::verify::run(&args),
+        Command::Checkpoint(args) => commands::checkpoint::run(&args),
         Command::Signals(args) => commands::signals::run(&args),
         Command::Completions { shell } => {
             let written = cli::completions(shell, &mut std::io::stdout());

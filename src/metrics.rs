@@ -41,6 +41,10 @@ const BUILD_INFO: &str = "weir_build_info";
 const READY: &str = "weir_ready";
 const HTTP_REQUESTS: &str = "weir_http_requests_total";
 const HTTP_DURATION: &str = "weir_http_request_seconds";
+const CHECKPOINTS: &str = "weir_checkpoints_total";
+const CHECKPOINT_TIME: &str = "weir_checkpoint_timestamp_seconds";
+const CHECKPOINT_BYTES: &str = "weir_checkpoint_bytes";
+const CHECKPOINT_DURATION: &str = "weir_checkpoint_seconds";
 const CPU: &str = "weir_process_cpu_seconds";
 const RSS: &str = "weir_process_resident_bytes";
 
@@ -82,6 +86,7 @@ const COMMIT_BUCKETS: &[f64] = &[0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.
 const SCORING_BUCKETS: &[f64] = &[1e-5, 1e-4, 5e-4, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0];
 const DELAY_BUCKETS: &[f64] =
     &[0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0, 300.0];
+const CHECKPOINT_BUCKETS: &[f64] = &[0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0];
 const RECORD_BUCKETS: &[f64] =
     &[1.0, 10.0, 50.0, 100.0, 250.0, 500.0, 1000.0, 2500.0, 5000.0, 10_000.0, 20_000.0, 50_000.0];
 const HTTP_BUCKETS: &[f64] = &[1e-4, 2.5e-4, 5e-4, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1.0];
@@ -113,6 +118,14 @@ pub const ALL: &[Metric] = &[
     shows(READY, "1 when the checks of /readyz all pass."),
     counts(HTTP_REQUESTS, "HTTP requests by route and status."),
     spreads(HTTP_DURATION, HTTP_BUCKETS, "Time to answer an HTTP request, by route."),
+    counts(CHECKPOINTS, "Attempts at a checkpoint by result: written, failed."),
+    shows(CHECKPOINT_TIME, "When a checkpoint was last written, in seconds since 1970."),
+    shows(CHECKPOINT_BYTES, "Bytes of the newest checkpoint on the disk."),
+    spreads(
+        CHECKPOINT_DURATION,
+        CHECKPOINT_BUCKETS,
+        "Time from the begin of a checkpoint to its publication.",
+    ),
     shows(CPU, "CPU time of all threads so far."),
     shows(RSS, "Resident memory."),
 ];
@@ -296,6 +309,19 @@ pub(crate) fn http_request(route: &'static str, status: u16, seconds: f64) {
 
 /// The content hash of the policy in force: hex digits.
 static POLICY: Mutex<String> = Mutex::new(String::new());
+
+/// A checkpoint was published.
+pub fn checkpoint(bytes: u64, seconds: f64) {
+    counter!(CHECKPOINTS, "result" => "written").increment(1);
+    gauge!(CHECKPOINT_TIME).set(clock::now().millis() as f64 / 1000.0);
+    gauge!(CHECKPOINT_BYTES).set(bytes as f64);
+    histogram!(CHECKPOINT_DURATION).record(seconds);
+}
+
+/// A checkpoint could not be written.
+pub fn checkpoint_failed() {
+    counter!(CHECKPOINTS, "result" => "failed").increment(1);
+}
 
 /// From now on this policy is in force; `hash` is its content hash in hex.
 pub fn policy_loaded(hash: &str) {

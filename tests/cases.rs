@@ -503,6 +503,30 @@ fn an_empty_key_is_no_key() {
     assert_eq!(verdicts(&refusing, &lines), [Reject; 10]);
 }
 
+/// B35. A flood of random keys cleared the victim's count, or the table grew without end: world-of-claudecraft#147,
+/// immich-folio#56, #62, #94, governor#171, uxnan#101, openclaw#77986. The table holds some 10,000 addresses.
+#[test]
+fn a_flood_of_random_keys_resets_nobody() {
+    let memory = "memory: { dimension: 768KB, profiles: 1MB }\nduplicates: { budget: 1MB }";
+    let policy = policy(&limit(memory, "key: [ip], window: 60s, max: 5"));
+    let mut live = Live::new(&policy);
+    let victim = json!({"ip": "198.51.100.7"});
+    let mut line = |number: usize, at, fields: &Json| {
+        live.line(&event(number, at, fields)).1.map(|judgement| judgement.verdict)
+    };
+    assert!((0..4).all(|number| line(number, number as i64, &victim) == Some(Allow)));
+    for number in 0..200_000 {
+        let ip = format!("10.{}.{}.{}", number >> 16, number >> 8 & 255, number & 255);
+        let verdict = line(number, 10 + number as i64 / 8, &json!({ "ip": ip }));
+        assert_eq!(verdict, Some(Allow), "the first event of {ip}");
+    }
+    let verdicts = [4, 5].map(|number| line(number, 29_000, &victim));
+    assert_eq!(verdicts, [Some(Allow), Some(Reject)]);
+    let accounts = live.engine.accounts();
+    let held = accounts.iter().find(|account| account.name == "ip").expect("the dimension").stats;
+    assert!(held.bytes <= 768 << 10 && (8_000..12_000).contains(&held.entries), "{held:?}");
+}
+
 /// B37. A negation over a field that was not there was true of everyone, or the row vanished:
 /// elastic/detection-rules#6824, cdisc-rules-engine#221, hortonworks/streamline#805.
 #[test]

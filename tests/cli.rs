@@ -10,9 +10,11 @@ use serde_json::Value as Json;
 use tempfile::TempDir;
 use weir::engine::ban::{Ban, BanChange, Origin};
 use weir::engine::command::CommandAction;
+use weir::engine::cut::Page;
 use weir::engine::entity::{Entity, EntityKind};
 use weir::engine::time::{Span, Timestamp};
 use weir::engine::verdict::Verdict;
+use weir::state::{Checkpoints, Meta, Steps};
 use weir::stream::{Embedded, Input, InputEvent, InputLimits, OutBatch, Topic, TopicNames, TopicStart, post};
 use weir::wire::{ban, command};
 
@@ -517,4 +519,81 @@ fn what_is_shipped_is_in_order() {
     let ran = ran(place.command(&["check"]).current_dir(root).output().expect("it runs"));
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
     assert!(ran.out.contains("config/weir.toml") && ran.out.contains("config/policy"), "{}", ran.out);
+}
+
+/// A folder with one checkpoint in it.
+fn checkpointed(place: &Place) -> PathBuf {
+    let dir = place.0.path().join("state");
+    let mut checkpoints = Checkpoints::open(&dir, "weir run", Steps::default()).expect("its own folder");
+    let meta = Meta {
+        semantics: "1".into(),
+        basis: "b".into(),
+        policy: "0123456789abcdef".into(),
+        policy_sources: Vec::new(),
+        lineage: "line".into(),
+        seq: 41,
+        chain: "c".into(),
+        journal_from: 0,
+        positions: Vec::new(),
+        created_at: 1_750_000_000_000,
+    };
+    let mut writer = checkpoints.begin(meta).expect("writable");
+    let page = Page::new([2, 0, 0, 0, 500, 2], vec![7; 1000]).expect("a page");
+    writer.write(page).expect("writable");
+    let written = writer.finish().expect("writable");
+    checkpoints.publish(written).expect("writable");
+    dir
+}
+
+#[test]
+fn checkpoints_are_listed_verified_and_carried_elsewhere() {
+    let place = Place::new();
+    let empty = place.run(&["checkpoint", "list"]);
+    assert_eq!((empty.code, empty.out.as_str()), (0, "there are no checkpoints in weir-state\n"));
+    let none = place.run(&["checkpoint", "export", "--output", "out.ckp"]);
+    assert_eq!((none.code, none.err.as_str()), (1, "error: there are no checkpoints in weir-state\n"));
+    checkpointed(&place);
+    let listed = place.run(&["checkpoint", "list", "--state-dir", "state"]);
+    assert!(listed.out.contains("2025-06-15T15:06:40.000Z  line/41"), "{}", listed.out);
+    let listed = place.run(&["checkpoint", "list", "--state-dir", "state", "--format", "json"]);
+    let json: Json = serde_json::from_str(&listed.out).expect("JSON");
+    assert_eq!(json["checkpoints"][0]["seq"], 41);
+    assert_eq!(json["unusable"], serde_json::json!([]));
+    let out = place.run(&["checkpoint", "export", "--output", "out.ckp", "--state-dir", "state"]);
+    assert_eq!(out.code, 0, "{}", out.err);
+    let taken = place.run(&["checkpoint", "import", "out.ckp", "--state-dir", "other"]);
+    assert!(taken.out.starts_with("out.ckp is now checkpoint 1 "), "{} {}", taken.out, taken.err);
+    let sound = place.run(&["checkpoint", "verify", "--state-dir", "other"]);
+    assert_eq!((sound.code, sound.out.as_str()), (0, "checkpoint 1 is sound: 0.1 MB of state\n"));
+}
+
+#[test]
+fn a_damaged_checkpoint_is_told_with_its_file_and_ends_with_1() {
+    let place = Place::new();
+    let file = checkpointed(&place).join("generation-000000000001/segment-0000");
+    let mut bytes = fs::read(&file).expect("it was written");
+    bytes[2000] ^= 1;
+    fs::write(&file, bytes).expect("writable");
+    let verified = place.run(&["checkpoint", "verify", "1", "--state-dir", "state"]);
+    assert_eq!(verified.code, 1);
+    assert!(verified.out.contains("segment-0000 is damaged at byte "), "{}", verified.out);
+    let verified = place.run(&["checkpoint", "verify", "--state-dir", "state", "--format", "json"]);
+    let json: Json = serde_json::from_str(&verified.out).expect("JSON");
+    assert_eq!((verified.code, &json["checkpoints"][0]["sound"]), (1, &Json::Bool(false)));
+    let missing = place.run(&["checkpoint", "verify", "9", "--state-dir", "state"]);
+    assert!(missing.out.contains("there is no checkpoint 9 in state"), "{}", missing.out);
+}
+
+#[test]
+fn a_folder_in_use_is_read_with_a_word_and_not_changed() {
+    let place = Place::new();
+    let dir = checkpointed(&place);
+    let _used = Checkpoints::open(&dir, "weir run", Steps::default()).expect("nobody uses it");
+    let user = format!("state is in use by process {} (weir run)", std::process::id());
+    let listed = place.run(&["checkpoint", "list", "--state-dir", "state"]);
+    assert_eq!(listed.code, 0);
+    assert!(listed.err.starts_with(&user), "{}", listed.err);
+    let refused = place.run(&["checkpoint", "import", "none.ckp", "--state-dir", "state"]);
+    assert_eq!(refused.code, 1);
+    assert!(refused.err.starts_with(&format!("error: {user}")), "{}", refused.err);
 }

@@ -9,10 +9,12 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use weir::config::standard;
 use weir::engine::ban::{Ban, BanChange};
-use weir::engine::case::Case;
+use weir::engine::case::{Case, CaseOutcome};
 use weir::engine::command::{Command, CommandAction};
+use weir::engine::decision::DecisionId;
 use weir::engine::entity::{Entity, EntityKind};
 use weir::engine::event::{Account, Arrival, Device, Event, Value};
+use weir::engine::feedback::{Feedback, FeedbackResult};
 use weir::engine::key::HashSeed;
 use weir::engine::policy::Policy;
 use weir::engine::policy::load::load;
@@ -34,6 +36,10 @@ struct Pair {
     decided: usize,
     followed: usize,
     verdicts: BTreeMap<Verdict, usize>,
+    /// Cases that were told, and decisions that can be answered.
+    cases: Vec<String>,
+    asked: Vec<DecisionId>,
+    revised: usize,
     /// Differences of the policy's hash are no fault.
     same_policy: bool,
     /// Bans in force, by what was told.
@@ -49,6 +55,9 @@ impl Pair {
             decided: 0,
             followed: 0,
             verdicts: BTreeMap::new(),
+            cases: Vec::new(),
+            asked: Vec::new(),
+            revised: 0,
             same_policy: true,
             in_force: BTreeMap::new(),
         }
@@ -84,6 +93,24 @@ impl Pair {
         self.compare(outcome, &answer, Vec::new()).map_err(|faults| format!("{faults}\n{command:?}"))
     }
 
+    fn feedback(&mut self, feedback: &Feedback, append: Timestamp) -> Result<Outcome, String> {
+        let arrival = Arrival { topic: "f", partition: 0, offset: 0, append_time: append };
+        self.out.clear();
+        let outcome = self.engine.apply(Input::Feedback(feedback, arrival), &mut self.out);
+        let answer = self.model.feedback(feedback, arrival);
+        let mut faults = Vec::new();
+        match (&answer.expected, self.out.revisions.as_slice()) {
+            (Some(expected), [told]) => {
+                faults = expected.faults(&Told::by_engine(&told.judgement, &[]));
+                self.revised += 1;
+                self.asked.push(told.judgement.id);
+            }
+            (None, []) => {}
+            (expected, told) => faults.push(format!("revisions are {told:#?}, not {expected:#?}")),
+        }
+        self.compare(outcome, &answer, faults).map_err(|faults| format!("{faults}\n{feedback:?}"))
+    }
+
     fn tick(&mut self, now: Timestamp) -> Result<Outcome, String> {
         self.out.clear();
         let outcome = self.engine.apply(Input::Tick(now), &mut self.out);
@@ -113,6 +140,13 @@ impl Pair {
         mut faults: Vec<String>,
     ) -> Result<Outcome, String> {
         self.note_bans();
+        self.cases.extend(self.out.cases.iter().map(|case| case.id.clone()));
+        let asked = self
+            .out
+            .judgement
+            .as_ref()
+            .filter(|told| matches!(told.verdict, Verdict::Challenge | Verdict::Hold | Verdict::Demote));
+        self.asked.extend(asked.map(|told| told.id));
         faults.retain(|fault| self.same_policy || !fault.starts_with("policy is"));
         if outcome != answer.outcome {
             faults.push(format!("outcome is {outcome:?}, not {:?}", answer.outcome));
@@ -336,6 +370,12 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0u64..4).prop_map(|address| Step::BanAddress { address }),
         3 => (0u64..5, any::<bool>()).prop_map(|(user, one)| Step::Unban { user, one }),
         2 => (0i64..50_000).prop_map(|pause| Step::Tick { pause }),
+        2 => (0u64..5, 0u64..9, 0i64..30, any::<bool>())
+            .prop_map(|(user, rule, secs, snooze)| Step::Except { user, rule, secs, snooze }),
+        2 => (any::<u64>(), 0u64..3).prop_map(|(case, outcome)| Step::Resolve { case, outcome }),
+        1 => (0u64..5, any::<bool>()).prop_map(|(user, granted)| Step::Appeal { user, granted }),
+        4 => (any::<u64>(), 0u64..5, prop::bool::weighted(0.1))
+            .prop_map(|(decision, result, again)| Step::Learn { decision, result, again }),
         1 => (0u64..3).prop_map(|which| Step::Reload { which }),
     ]
 }
@@ -402,6 +442,31 @@ impl Stream {
                 self.now += pause;
                 self.pair.tick(at(self.now)).map(drop)
             }
+            Step::Except { user, rule, secs, snooze } => {
+                let rules = ["", "log", "often", "again", "wide", "crowd", "PAUSE", "watch", "nothing"];
+                let (entity, length) =
+                    (Entity::new(EntityKind::User, format!("u{user}")), Span::from_secs(*secs));
+                let rule = rules[*rule as usize].to_owned();
+                let action = match (snooze, rule.as_str()) {
+                    (true, _) => CommandAction::Snooze { entity, rule, length },
+                    (false, "") => CommandAction::Exempt { entity, rules: Vec::new(), length },
+                    (false, _) => {
+                        CommandAction::Exempt { entity, rules: vec![rule, "spans".to_owned()], length }
+                    }
+                };
+                self.command(action)
+            }
+            Step::Resolve { case, outcome } => {
+                let cases = &self.pair.cases;
+                let case = cases.get(*case as usize % cases.len().max(1)).cloned().unwrap_or_default();
+                let outcomes = [CaseOutcome::Confirmed, CaseOutcome::Cleared, CaseOutcome::Inconclusive];
+                self.command(CommandAction::Resolve { case, outcome: outcomes[*outcome as usize] })
+            }
+            Step::Appeal { user, granted } => {
+                let entity = Entity::new(EntityKind::User, format!("u{user}"));
+                self.command(CommandAction::Appeal { entity, ban: None, granted: *granted })
+            }
+            Step::Learn { decision, result, again } => self.learn(*decision, *result, *again),
             Step::Reload { which } => {
                 let limits = match which {
                     0 => LIMITS.to_owned(),
@@ -423,6 +488,23 @@ impl Stream {
         let asked = at(self.now - self.number % 3 * 2_000);
         let command = Command { id, actor: "ann".into(), at: asked, reason: "r".into(), action };
         self.pair.command(&command, now).map(drop)
+    }
+
+    fn learn(&mut self, decision: u64, result: u64, again: bool) -> Result<(), String> {
+        let asked = &self.pair.asked;
+        let Some(decision) = asked.get(decision as usize % asked.len().max(1)).copied() else {
+            return Ok(());
+        };
+        self.number += i64::from(!again);
+        let feedback = Feedback {
+            id: format!("f{}", self.number),
+            decision,
+            result: FeedbackResult::ALL[result as usize],
+            actor: "gateway".into(),
+            at: at(self.now - 500),
+            reason: None,
+        };
+        self.pair.feedback(&feedback, at(self.now)).map(drop)
     }
 
     fn act(&mut self, late: i64, choice: u64, retry: bool) -> Result<(), String> {
@@ -501,6 +583,12 @@ fn steady(stream: &mut Stream, steps: u64) -> Result<(), String> {
         if number % 50 == 49 {
             stream.take(&Step::Unban { user: number / 50 % 5, one: false })?;
         }
+        if number % 11 == 10 {
+            stream.take(&Step::Learn { decision: state >> 9, result: state >> 20 & 3, again: false })?;
+        }
+        if number % 40 == 39 {
+            stream.take(&Step::Resolve { case: state >> 9, outcome: number / 40 % 3 })?;
+        }
         if number % 70 == 69 {
             stream.take(&Step::Ban { user: number % 5, verdict: number / 70 % 4, secs: 4 })?;
         }
@@ -573,6 +661,7 @@ fn a_steady_stream_agrees_and_meets_every_verdict() {
     steady(&mut stream, 1_500).unwrap_or_else(|faults| panic!("{faults}"));
     let verdicts = &stream.pair.verdicts;
     assert_eq!(verdicts.keys().copied().collect::<Vec<_>>(), Verdict::ALL, "{verdicts:?}");
+    assert!(stream.pair.revised > 10, "{}", stream.pair.revised);
     assert!(
         stream.pair.followed * 5 < stream.pair.decided,
         "{} of {}",

@@ -7,6 +7,7 @@
 
 pub mod ban;
 pub mod check;
+pub mod checkpoint;
 pub mod policy;
 pub mod replay;
 pub mod setup;

@@ -132,6 +132,8 @@ pub struct PolicyFiles {
 pub struct State {
     /// Folder, made when missing; locked by one process.
     pub dir: PathBuf,
+    /// From the begin of one checkpoint to the begin of the next.
+    pub checkpoint_interval: Span,
 }
 
 /// How keys are hashed.
@@ -257,7 +259,10 @@ fn read_policy(section: &mut Section<'_>) -> PolicyFiles {
 }
 
 fn read_state(section: &mut Section<'_>) -> State {
-    State { dir: section.path("dir").map_or_else(|| PathBuf::from("weir-state"), |(dir, _)| dir) }
+    State {
+        dir: section.path("dir").map_or_else(|| PathBuf::from("weir-state"), |(dir, _)| dir),
+        checkpoint_interval: section.span("checkpoint_interval", "60s", ["1s", "24h"]),
+    }
 }
 
 fn read_keys(section: &mut Section<'_>) -> Keys {

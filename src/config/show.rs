@@ -19,6 +19,7 @@ impl fmt::Display for Config {
         writeln!(f, "policy.dir = {}", self.policy.dir.display())?;
         writeln!(f, "policy.reload_interval = {}", self.policy.reload_interval)?;
         writeln!(f, "state.dir = {}", self.state.dir.display())?;
+        writeln!(f, "state.checkpoint_interval = {}", self.state.checkpoint_interval)?;
         writeln!(f, "keys.seed_id = {}", self.keys.seed_id)?;
         let format = match self.log.format {
             LogFormat::Auto => "auto",

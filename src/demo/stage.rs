@@ -7,7 +7,6 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::config::standard;
-use crate::engine::Engine;
 use crate::engine::key::HashSeed;
 use crate::engine::policy::Policy;
 use crate::engine::policy::load::load;
@@ -122,6 +121,7 @@ fn start_shard(
         // All its records are old, and none is late.
         merge_wait: Duration::ZERO,
         lead_span: Span::from_secs(3600),
+        checkpoint_every: Duration::MAX,
         ticks: false,
     });
     let policy = standard_policy();
@@ -133,10 +133,14 @@ fn start_shard(
         let mut wishes =
             Wishes { stop, policies: incoming, wanted: Box::new(Vec::new), turned: Box::new(|| ()) };
         let around = Surroundings {
-            engine: &|| Engine::new(Arc::clone(&policy), SEED),
+            policy: &|| Arc::clone(&policy),
+            seed: SEED,
             told: Arc::new(Mutex::new(told)),
             stage: &|_| {},
             limits: DecodeLimits::default(),
+            checkpoints: None,
+            probe: None,
+            steps: None,
         };
         run_live(&settings, &mut wishes, &around)
     };

@@ -4,16 +4,19 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::admit;
 use super::apply::{COMMAND_BUDGET, COMMAND_HORIZON, Scratch};
 use super::arrive::Watermark;
 use super::bans::Bans;
 use super::cases::Cases;
 use super::duplicates::Duplicates;
+use super::exceptions::Exceptions;
 use super::input::Outcome;
 use super::key::{HashSeed, Prehashed};
 use super::plan::{Cell, DimensionPlan, Plan};
 use super::policy::{Policy, Settings};
 use super::profile;
+use super::recall::Recall;
 use super::stats::Stats;
 use super::table::{Table, TableSpec};
 use super::time::{Span, Timestamp};
@@ -30,20 +33,23 @@ impl Engine {
     pub fn new(policy: Arc<Policy>, seed: HashSeed) -> Self {
         let plan = Plan::new(&policy, None);
         let settings = &policy.settings;
-        let settled_accounts = DistinctSpec::new(SHARED_WINDOW, SHARED_SLOTS);
+        let settled_accounts = settled_accounts();
         let address_words = profile::ADDRESS_WORDS + settled_accounts.words();
         let spills = vec![profile::ADDRESS_WORDS + DistinctSpec::SPILL_WORD];
         Self {
-            tables: plan.dimensions.iter().map(|dimension| Table::new(dimension.spec.clone())).collect(),
-            users: Table::new(profile_spec(settings, profile::USER_WORDS, Vec::new())),
-            devices: Table::new(profile_spec(settings, profile::DEVICE_WORDS, Vec::new())),
-            addresses: Table::new(profile_spec(settings, address_words, spills)),
+            tables: plan.dimensions.iter().map(empty).collect(),
+            users: profiles(settings, profile::USER_WORDS, Vec::new()),
+            devices: profiles(settings, profile::DEVICE_WORDS, Vec::new()),
+            addresses: profiles(settings, address_words, spills),
             settled_accounts,
             bans: Bans::default(),
             cases: Cases::default(),
+            exceptions: Exceptions::default(),
+            recall: Recall::default(),
             pools: policy.observations.iter().map(|_| Pool::default()).collect(),
             duplicates: Duplicates::new(settings.duplicate_horizon, settings.duplicate_budget),
             commands: Duplicates::new(COMMAND_HORIZON, COMMAND_BUDGET),
+            answers: Duplicates::new(COMMAND_HORIZON, COMMAND_BUDGET),
             timers: Timers::default(),
             stats: fresh_stats(&policy),
             now: Timestamp::default(),
@@ -51,6 +57,7 @@ impl Engine {
             watermark: Watermark::default(),
             events: 0,
             scratch: Scratch::default(),
+            cut: None,
             policy,
             plan,
             activation: 1,
@@ -59,6 +66,7 @@ impl Engine {
     }
 
     pub(super) fn activate(&mut self, policy: Arc<Policy>) -> Outcome {
+        self.abandon_cut();
         let mut plan = Plan::new(&policy, Some(&self.plan));
         let mut tables: Vec<Option<Table>> = std::mem::take(&mut self.tables).into_iter().map(Some).collect();
         let names = policy.dimensions.iter().map(|dimension| &dimension.name);
@@ -76,14 +84,22 @@ impl Engine {
     }
 }
 
-fn profile_spec(settings: &Settings, words: usize, spills: Vec<usize>) -> TableSpec {
-    TableSpec {
-        words,
-        budget_bytes: settings.profile_budget,
-        idle: settings.profile_idle,
-        spills,
-        spill_bytes: settings.profile_budget / 4,
-    }
+/// The window of settled accounts in an address profile.
+pub(super) fn settled_accounts() -> DistinctSpec {
+    DistinctSpec::new(SHARED_WINDOW, SHARED_SLOTS)
+}
+
+/// A table of profiles, which are not estimated.
+fn profiles(settings: &Settings, words: usize, spills: Vec<usize>) -> Table {
+    let spill_bytes = if spills.is_empty() { 0 } else { settings.profile_budget / 4 };
+    let budget_bytes = settings.profile_budget - spill_bytes;
+    let spec = TableSpec { words, budget_bytes, idle: settings.profile_idle, spills, spill_bytes };
+    Table::admitting(spec, Vec::new())
+}
+
+/// An empty table for a dimension.
+fn empty(plan: &DimensionPlan) -> Table {
+    Table::admitting(plan.spec.clone(), plan.windows.clone())
 }
 
 fn fresh_stats(policy: &Policy) -> Stats {
@@ -105,7 +121,7 @@ fn carry_over(old: Option<(&DimensionPlan, Table)>, new: &mut DimensionPlan, now
     };
     warm_up(new, &moves, now);
     match old {
-        None => Table::new(new.spec.clone()),
+        None => empty(new),
         Some((plan, table)) if same_layout(plan, new, &moves) => table,
         Some((plan, table)) => moved(&table, plan, new, &moves),
     }
@@ -178,14 +194,21 @@ fn same_layout(old: &DimensionPlan, new: &DimensionPlan, moves: &[Move<'_>]) -> 
 
 /// Moves every record to the new layout. Blocks stay where they are; those of counters that are no more are given back.
 fn moved(table: &Table, old: &DimensionPlan, new: &DimensionPlan, moves: &[Move<'_>]) -> Table {
-    let mut to = Table::succeeding(new.spec.clone(), table);
+    let mut to = empty(new).succeeding(table);
     let has_moved = |word: &&usize| moves.iter().any(|m| m.from.range().contains(word));
     let dropped: Vec<usize> = old.spec.spills.iter().filter(|word| !has_moved(word)).copied().collect();
     table.for_each(|key, touched, record| {
-        let slot = to.find_or_insert(key, touched).slot;
-        let words = to.cells_mut(slot);
+        let old = table.find(key, touched);
+        let entry = to.transfer(key, touched, old.map_or(1, |slot| table.touches(slot)));
+        if entry.evicted {
+            admit::absorb(new, &mut to);
+        }
+        let words = to.cells_mut(entry.slot);
         for m in moves {
             m.carry(record, words);
+        }
+        if entry.slot.is_guest() {
+            admit::leave(new, &mut to, key, touched);
         }
         for word in &dropped {
             to.free_block(record[*word]);

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use super::bans::Bans;
 use super::cases::Cases;
 use super::command::Command;
+use super::cut::Cut;
 use super::decide::{Judged, decide};
 use super::decision::{DecisionId, Hold, Judgement, Quality, QualityCode};
 use super::duplicates::{Duplicates, Seen};
 use super::event::{Arrival, Event};
+use super::exceptions::Exceptions;
 use super::expr::Slot;
 use super::input::{Input, Outcome, Outputs};
 use super::key::HashSeed;
@@ -17,6 +19,7 @@ use super::observe::Pool;
 use super::plan::Plan;
 use super::policy::Policy;
 use super::prepare::Prepared;
+use super::recall::Recall;
 use super::stats::Stats;
 use super::table::Table;
 use super::time::{Span, Timestamp};
@@ -47,10 +50,16 @@ pub struct Engine {
     pub(super) settled_accounts: DistinctSpec,
     pub(super) bans: Bans,
     pub(super) cases: Cases,
+    /// What operators have asked rules not to do.
+    pub(super) exceptions: Exceptions,
+    /// Decisions that may be answered, and revisions that are not told yet.
+    pub(super) recall: Recall,
     /// One for each observation pool of the policy.
     pub(super) pools: Vec<Pool>,
     pub(super) duplicates: Duplicates,
     pub(super) commands: Duplicates,
+    /// Ids of feedback.
+    pub(super) answers: Duplicates,
     pub(super) timers: Timers,
     pub(super) stats: Stats,
     /// The latest time of any input: effective time of events, time of ticks and commands. Never goes back.
@@ -60,6 +69,8 @@ pub struct Engine {
     pub(super) watermark: super::arrive::Watermark,
     pub(super) events: u64,
     pub(super) scratch: Scratch,
+    /// The cut under way.
+    pub(super) cut: Option<Cut>,
 }
 
 /// Room that is used again for each event.
@@ -79,6 +90,7 @@ impl Engine {
         match input {
             Input::Event(event, arrival) => self.unprepared(event, arrival, out),
             Input::Command(command, arrival) => self.command(command, &arrival, out),
+            Input::Feedback(feedback, arrival) => self.feedback(feedback, &arrival, out),
             Input::Policy(policy) => self.activate(policy),
             Input::Tick(now) => self.tick(now, out),
         }
@@ -87,6 +99,11 @@ impl Engine {
     /// The policy that holds.
     pub fn policy(&self) -> &Arc<Policy> {
         &self.policy
+    }
+
+    /// The longest window of any counter: what lies further back changes nothing any more.
+    pub fn longest_window(&self) -> Span {
+        self.plan.longest_window
     }
 
     /// Applies [`Input::Event`] with what [`Engine::prepare`] of this engine worked out of the same event.
@@ -135,11 +152,13 @@ impl Engine {
         look.quality.extend(late.map(whole_event));
         look.quality.extend((seen == Seen::Conflict).then(|| whole_event(QualityCode::IdConflict)));
         let room = std::mem::take(&mut self.scratch.judged);
-        let mut judged = decide(&self.policy, &self.plan, event, &look, room);
+        let mut judged = decide(&self.policy, &self.plan, &self.exceptions, event, &look, room);
         let id = DecisionId::first(&arrival, &event.id);
         self.record(event, &look, &judged, id, out);
         out.shadow.append(&mut judged.shadow);
-        out.judgement = Some(self.tell(&mut look, &mut judged, id));
+        let judgement = self.tell(&mut look, &mut judged, id);
+        self.remember(event, arrival, &judgement);
+        out.judgement = Some(judgement);
         self.scratch.judged = judged;
         self.close(look);
         Outcome::Decided
@@ -183,8 +202,11 @@ impl Engine {
             match timer {
                 Timer::BanEnds { key, ban } => self.bans.expire(key, &ban, &mut out.bans),
                 Timer::CaseQuiet { key } => self.cases.quiet(key, due, &mut self.timers, &mut out.cases),
+                Timer::ExceptionEnds { key } => self.exceptions.expire(key, due),
+                Timer::CaseSettled { key } => self.cases.unsettle(key, due),
             }
         }
+        self.recall.tell(Outputs::REVISIONS_MAX, &mut out.revisions);
     }
 
     /// Removes some dead records, by the time of the slowest partition: what still comes from there finds its state.

@@ -1,5 +1,7 @@
 //! Arrive: from a producer's clock to effective time, and how far each partition has come.
 
+mod saved;
+
 use std::collections::BTreeMap;
 
 use super::Engine;

@@ -3,10 +3,12 @@
 //! Expiry removes only its own ban; a lift removes one or all. What the world is told is always the state of the
 //! entity now, so that the newest word on a key is enough to know it.
 
+mod saved;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::ban::{Ban, BanChange};
+use super::ban::{Ban, BanChange, Origin};
 use super::decision::ReasonSource;
 use super::entity::Entity;
 use super::key::Prehashed;
@@ -54,6 +56,12 @@ impl Bans {
         set.push(Held { source: Arc::new(source_of(&ban)), ban });
         self.count += 1;
         out.extend(in_force(set, &entity));
+    }
+
+    /// Forgets all bans; pardons stay. Timers that are left find nothing.
+    pub fn clear(&mut self) {
+        self.by_entity.clear();
+        self.count = 0;
     }
 
     /// Removes the ban that has come to its end and tells what shows now.
@@ -104,6 +112,12 @@ impl Bans {
         }
     }
 
+    /// Whether an entity has a ban of this id, or any.
+    pub fn has(&self, key: u64, entity: &Entity, ban: Option<&str>) -> bool {
+        let set = self.by_entity.get(&key).into_iter().flatten();
+        set.map(|held| &held.ban).any(|known| &known.entity == entity && ban.is_none_or(|id| id == known.id))
+    }
+
     /// How many bans are in force.
     pub fn len(&self) -> usize {
         self.count
@@ -128,13 +142,24 @@ impl Bans {
     }
 }
 
+/// Which bans of an entity are meant.
+#[derive(Clone, Copy, Debug)]
+pub enum Which<'a> {
+    /// All.
+    All,
+    /// The one with this id.
+    Id(&'a str),
+    /// Those that this rule, limit or penalty step made.
+    MadeBy(&'a str),
+}
+
 /// What is to be lifted, by whom and why.
 #[derive(Clone, Copy, Debug)]
 pub struct Lift<'a> {
     /// Whose bans.
     pub entity: &'a Entity,
-    /// Which; `None` for all.
-    pub ban: Option<&'a str>,
+    /// Which of them.
+    pub which: Which<'a>,
     /// Who asks.
     pub actor: &'a str,
     /// Why.
@@ -145,7 +170,12 @@ pub struct Lift<'a> {
 
 impl Lift<'_> {
     fn means(&self, ban: &Ban) -> bool {
-        &ban.entity == self.entity && self.ban.is_none_or(|id| id == ban.id)
+        &ban.entity == self.entity
+            && match self.which {
+                Which::All => true,
+                Which::Id(id) => ban.id == id,
+                Which::MadeBy(rule) => matches!(&ban.origin, Origin::Policy(maker) if maker == rule),
+            }
     }
 
     fn told(&self, ban: Ban) -> BanChange {
@@ -186,7 +216,6 @@ fn in_force(set: &[Held], entity: &Entity) -> Option<BanChange> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ban::Origin;
     use super::super::entity::EntityKind;
     use super::super::verdict::Verdict;
     use super::*;
@@ -213,7 +242,7 @@ mod tests {
     }
 
     fn lift<'a>(entity: &'a Entity, ban: Option<&'a str>) -> Lift<'a> {
-        Lift { entity, ban, actor: "bob", reason: "appeal", at: at(50) }
+        Lift { entity, which: ban.map_or(Which::All, Which::Id), actor: "bob", reason: "appeal", at: at(50) }
     }
 
     fn shown(bans: &Bans) -> Option<String> {

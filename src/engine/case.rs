@@ -26,6 +26,32 @@ pub struct Case {
     pub events: u64,
     /// The first accounts that belong to it, in order of appearance; a bounded sample.
     pub accounts: Vec<String>,
+    /// What a person decided; with [`CaseStatus::Resolved`] only.
+    pub resolution: Option<Resolution>,
+}
+
+/// What a person decided about a case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resolution {
+    /// What it was.
+    pub outcome: CaseOutcome,
+    /// Who decided.
+    pub actor: String,
+    /// Why.
+    pub reason: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// What a case turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CaseOutcome {
+    /// Abuse. What the machine did about it stays.
+    Confirmed,
+    /// Honest. The bans that its rule made are lifted, the penalty of its entity is forgotten.
+    Cleared,
+    /// It cannot be told. What the machine did stays.
+    Inconclusive,
 }
 
 /// Where a case stands.

@@ -2,10 +2,15 @@
 //!
 //! A case is told when it opens and each time its events have doubled since, so that 40,000 events make 16 records.
 //! Bounded: at most [`Cases::OPEN_MAX`] are open; while that many are, no new one opens and that is counted.
+//!
+//! A person decides a case while it is open, or later while it is still remembered. For [`Cases::SETTLED`] after that the
+//! same matter opens no case, unless as many events come again as it had: then there is something new to look at.
 
-use std::collections::HashMap;
+mod saved;
 
-use super::case::{Case, CaseStatus};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use super::case::{Case, CaseStatus, Resolution};
 use super::entity::Entity;
 use super::key::Prehashed;
 use super::time::{Span, Timestamp};
@@ -16,7 +21,21 @@ use super::timers::{Timer, Timers};
 pub struct Cases {
     /// By key of rule and entity. Never iterated for outputs.
     open: HashMap<u64, Open, Prehashed>,
+    /// Quiet ones that can still be decided, in the order in which they fell quiet.
+    quiet: VecDeque<(u64, Case)>,
+    /// What a person decided, by key of rule and entity.
+    settled: BTreeMap<u64, Settled>,
     refused: u64,
+}
+
+/// A matter that a person decided.
+#[derive(Clone, Copy, Debug)]
+struct Settled {
+    until: Timestamp,
+    /// Events that the case had.
+    events: u64,
+    /// Events that came since.
+    since: u64,
 }
 
 #[derive(Debug)]
@@ -47,11 +66,16 @@ impl Cases {
     pub const OPEN_MAX: usize = 10_000;
     /// The most accounts a case names.
     pub const ACCOUNTS_MAX: usize = 100;
-    /// A case that nothing was added to for this long is quiet and leaves memory.
+    /// A case that nothing was added to for this long is quiet.
     pub const QUIET: Span = Span::from_secs(86_400);
+    /// The most quiet cases that are remembered, and the most decided ones.
+    pub const REMEMBERED_MAX: usize = 10_000;
+    /// A decided matter opens no case for this long, unless its events double.
+    pub const SETTLED: Span = Span::from_secs(7 * 86_400);
 
     /// Adds an event to the case of `key`, opening it if there is none.
     pub fn add(&mut self, key: u64, event: CaseEvent<'_>, timers: &mut Timers, out: &mut Vec<Case>) {
+        let Some(before) = self.is_news(key, event.at) else { return };
         if !self.open.contains_key(&key) && self.open.len() >= Self::OPEN_MAX {
             self.refused += 1;
             return;
@@ -60,9 +84,63 @@ impl Cases {
         let at = event.at;
         let open = self.open.entry(key).or_insert_with(|| {
             timers.set(at.after(Self::QUIET), Timer::CaseQuiet { key });
-            Open::new(event)
+            Open::new(event, before)
         });
         open.add(account, at, out);
+    }
+
+    /// How many events came before this one since the matter was decided, none when it never was; `None` while it is
+    /// settled.
+    fn is_news(&mut self, key: u64, at: Timestamp) -> Option<u64> {
+        let Some(settled) = self.settled.get_mut(&key) else { return Some(0) };
+        settled.since += 1;
+        let (is_over, before) = (at >= settled.until, settled.since - 1);
+        if !is_over && settled.since < settled.events {
+            return None;
+        }
+        self.settled.remove(&key);
+        Some(if is_over { 0 } else { before })
+    }
+
+    /// Closes the case of this id as decided, and returns it; `None` when it is not known.
+    pub fn resolve(
+        &mut self,
+        id: &str,
+        resolution: Resolution,
+        timers: &mut Timers,
+        out: &mut Vec<Case>,
+    ) -> Option<Case> {
+        let (key, mut case) = self.take(id)?;
+        let until = resolution.at.after(Self::SETTLED);
+        if self.settled.len() >= Self::REMEMBERED_MAX {
+            let oldest = self.settled.iter().min_by_key(|(key, settled)| (settled.until, **key));
+            let oldest = oldest.map(|(key, _)| *key);
+            oldest.and_then(|key| self.settled.remove(&key));
+        }
+        self.settled.insert(key, Settled { until, events: case.events, since: 0 });
+        timers.set(until, Timer::CaseSettled { key });
+        case.status = CaseStatus::Resolved;
+        case.updated_at = case.updated_at.max(resolution.at);
+        case.resolution = Some(resolution);
+        out.push(case.clone());
+        Some(case)
+    }
+
+    /// Forgets a decision whose time is over.
+    pub fn unsettle(&mut self, key: u64, now: Timestamp) {
+        if self.settled.get(&key).is_some_and(|settled| settled.until <= now) {
+            self.settled.remove(&key);
+        }
+    }
+
+    /// Takes the case of this id out. Ids are unique, so it does not matter in which order they are looked at.
+    fn take(&mut self, id: &str) -> Option<(u64, Case)> {
+        let open = self.open.iter().find(|(_, open)| open.case.id == id).map(|(key, _)| *key);
+        if let Some(key) = open {
+            return self.open.remove(&key).map(|open| (key, open.case));
+        }
+        let at = self.quiet.iter().position(|(_, case)| case.id == id)?;
+        self.quiet.remove(at)
     }
 
     /// Closes the case if nothing was added for [`Cases::QUIET`]; sets the timer again otherwise.
@@ -72,7 +150,12 @@ impl Cases {
         if end > now {
             timers.set(end, Timer::CaseQuiet { key });
         } else if let Some(open) = self.open.remove(&key) {
-            out.push(Case { status: CaseStatus::Quiet, ..open.case });
+            let case = Case { status: CaseStatus::Quiet, ..open.case };
+            out.push(case.clone());
+            if self.quiet.len() >= Self::REMEMBERED_MAX {
+                self.quiet.pop_front();
+            }
+            self.quiet.push_back((key, case));
         }
     }
 
@@ -83,7 +166,7 @@ impl Cases {
 }
 
 impl Open {
-    fn new(event: CaseEvent<'_>) -> Self {
+    fn new(event: CaseEvent<'_>, before: u64) -> Self {
         let case = Case {
             id: format!("{}/{}/{}", event.rule, event.entity, event.at.millis()),
             entity: event.entity,
@@ -93,10 +176,11 @@ impl Open {
             status: CaseStatus::Opened,
             opened_at: event.at,
             updated_at: event.at,
-            events: 0,
+            events: before,
             accounts: Vec::new(),
+            resolution: None,
         };
-        Self { case, tell_at: 1 }
+        Self { case, tell_at: before + 1 }
     }
 
     fn add(&mut self, account: Option<&str>, at: Timestamp, out: &mut Vec<Case>) {
@@ -119,6 +203,7 @@ impl Open {
 
 #[cfg(test)]
 mod tests {
+    use super::super::case::CaseOutcome;
     use super::super::entity::EntityKind;
     use super::*;
 
@@ -161,5 +246,61 @@ mod tests {
         assert_eq!(out.len(), 1);
         assert_eq!((out[0].status, out[0].events), (CaseStatus::Quiet, 2));
         assert_eq!(cases.counts(), (0, 0));
+    }
+
+    fn resolution(secs: i64) -> Resolution {
+        Resolution {
+            outcome: CaseOutcome::Cleared,
+            actor: "ann".into(),
+            reason: "a fair".into(),
+            at: Timestamp::from_millis(secs * 1000),
+        }
+    }
+
+    /// Three events, decided; the third further one doubles it, and its case begins with all three.
+    #[test]
+    fn a_decided_case_opens_anew_when_its_events_have_doubled() {
+        let (mut cases, mut timers, mut out) = (Cases::default(), Timers::default(), Vec::new());
+        (0..3).for_each(|n| cases.add(7, event(n, "a"), &mut timers, &mut out));
+        let id = out[0].id.clone();
+        assert!(cases.resolve("crowd/target:t/1", resolution(10), &mut timers, &mut out).is_none());
+        out.clear();
+        let told = cases.resolve(&id, resolution(10), &mut timers, &mut out).expect("open");
+        assert_eq!((told.status, told.events), (CaseStatus::Resolved, 3));
+        assert_eq!(out, [told]);
+        assert!(cases.resolve(&id, resolution(11), &mut timers, &mut out).is_none());
+        out.clear();
+        (20..22).for_each(|secs| cases.add(7, event(secs, "b"), &mut timers, &mut out));
+        assert_eq!((out.len(), cases.counts().0), (0, 0));
+        cases.add(7, event(22, "b"), &mut timers, &mut out);
+        assert_eq!(
+            out.iter().map(|case| (case.status, case.events)).collect::<Vec<_>>(),
+            [(CaseStatus::Opened, 3)]
+        );
+        assert_ne!(out[0].id, id);
+    }
+
+    #[test]
+    fn a_decided_case_opens_anew_after_a_week() {
+        let (mut cases, mut timers, mut out) = (Cases::default(), Timers::default(), Vec::new());
+        (0..9).for_each(|n| cases.add(7, event(n, "a"), &mut timers, &mut out));
+        let id = out[0].id.clone();
+        cases.resolve(&id, resolution(10), &mut timers, &mut out);
+        out.clear();
+        let week = 7 * 86_400;
+        cases.add(7, event(week + 9, "a"), &mut timers, &mut out);
+        assert!(out.is_empty());
+        cases.add(7, event(week + 10, "a"), &mut timers, &mut out);
+        assert_eq!((out[0].status, out[0].events), (CaseStatus::Opened, 1));
+    }
+
+    #[test]
+    fn a_quiet_case_can_still_be_decided() {
+        let (mut cases, mut timers, mut out) = (Cases::default(), Timers::default(), Vec::new());
+        cases.add(7, event(0, "a"), &mut timers, &mut out);
+        cases.quiet(7, Timestamp::from_millis(86_400_000), &mut timers, &mut out);
+        let id = out[0].id.clone();
+        assert!(cases.resolve(&id, resolution(90_000), &mut timers, &mut out).is_some());
+        assert_eq!(out.last().map(|case| case.status), Some(CaseStatus::Resolved));
     }
 }

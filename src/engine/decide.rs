@@ -2,12 +2,15 @@
 //!
 //! In order: what binds already, trusted networks, limits, rules. The verdict is the strongest that any of them asks
 //! for. Evidence adds up in log-odds points, capped by family; `reject` by suspicion needs several families; what is
-//! keyed by a shared address can do no more than the guard lets it. The points of the reasons add up to the score.
+//! keyed by a shared address can do no more than the guard lets it. The points of the reasons add up to the score. A rule
+//! that is snoozed for an entity is told as shadow; one that it is exempted from is not heard.
 
 use std::sync::Arc;
 
 use super::decision::{Reason, ReasonSource};
+use super::entity::Entity;
 use super::event::Event;
+use super::exceptions::{ExceptionKind, Exceptions};
 use super::look::{LimitLook, Look, Refusal};
 use super::plan::Plan;
 use super::policy::{Effect, KeyField, LimitRule, Mode, Policy, Rule, SharedAddress};
@@ -39,11 +42,12 @@ pub struct Judged {
 pub(crate) fn decide(
     policy: &Policy,
     plan: &Plan,
+    exceptions: &Exceptions,
     event: &Event<'_>,
     look: &Look<'_>,
     room: Judged,
 ) -> Judged {
-    let mut bench = Bench::new(policy, event, look, room);
+    let mut bench = Bench::new(policy, exceptions, event, look, room);
     bench.reasons.push(points(&plan.prior, policy.settings.prior));
     bench.bind();
     if look.trusted || bench.verdict == Verdict::Block {
@@ -61,6 +65,7 @@ pub(crate) fn decide(
 /// Where evidence is gathered.
 struct Bench<'b, 'e> {
     policy: &'b Policy,
+    exceptions: &'b Exceptions,
     event: &'b Event<'b>,
     look: &'b Look<'e>,
     guard: Option<&'b SharedAddress>,
@@ -76,7 +81,13 @@ struct Bench<'b, 'e> {
 }
 
 impl<'b, 'e> Bench<'b, 'e> {
-    fn new(policy: &'b Policy, event: &'b Event<'b>, look: &'b Look<'e>, room: Judged) -> Self {
+    fn new(
+        policy: &'b Policy,
+        exceptions: &'b Exceptions,
+        event: &'b Event<'b>,
+        look: &'b Look<'e>,
+        room: Judged,
+    ) -> Self {
         let Judged { mut reasons, mut shadow, mut points, mut fired, mut refused, .. } = room;
         reasons.clear();
         shadow.clear();
@@ -86,6 +97,7 @@ impl<'b, 'e> Bench<'b, 'e> {
         refused.clear();
         Self {
             policy,
+            exceptions,
             event,
             look,
             guard: policy.settings.shared_address.as_ref().filter(|_| look.shared_address),
@@ -117,7 +129,8 @@ impl<'b, 'e> Bench<'b, 'e> {
 
     /// What a refusing limit asks for, once exemptions and the guard are heard.
     fn limit(&mut self, rule: &LimitRule, refusal: Refusal) -> Option<Verdict> {
-        if self.is_exempt(&rule.info) {
+        let exception = self.exception(&rule.info);
+        if exception == Some(ExceptionKind::Exempt) {
             return None;
         }
         let own = match rule.on_repeat {
@@ -125,7 +138,7 @@ impl<'b, 'e> Bench<'b, 'e> {
             _ => rule.verdict,
         };
         let measured = Some((refusal.used as f64, refusal.max as f64));
-        if rule.mode != Mode::Live {
+        if rule.mode != Mode::Live || exception.is_some() {
             self.shadow.push(demand(&rule.info, own, measured));
             return None;
         }
@@ -145,17 +158,19 @@ impl<'b, 'e> Bench<'b, 'e> {
         for (index, rule) in self.policy.rules.iter().enumerate() {
             if rule.mode != Mode::Off && rule.when.eval(&self.look.slots) == Some(true) {
                 self.fired.push(index);
-                if !self.is_exempt(&rule.info) {
-                    self.rule(rule);
+                match self.exception(&rule.info) {
+                    None => self.rule(rule, rule.mode == Mode::Live),
+                    Some(ExceptionKind::Snoozed) => self.rule(rule, false),
+                    Some(ExceptionKind::Exempt) => {}
                 }
             }
         }
     }
 
-    fn rule(&mut self, rule: &Rule) {
+    fn rule(&mut self, rule: &Rule, acts: bool) {
         let value = rule.value.as_ref().and_then(|value| value.eval(&self.look.slots));
         let mut reason = Reason { value, threshold: rule.threshold, ..points(&rule.info, 0) };
-        if rule.mode != Mode::Live {
+        if !acts {
             match rule.effect {
                 Effect::Points(points) => reason.points = points,
                 Effect::Floor(floor) => reason.verdict = Some(floor),
@@ -224,12 +239,17 @@ impl<'b, 'e> Bench<'b, 'e> {
         self.retry_after = self.retry_after.max(retry_after);
     }
 
-    fn is_exempt(&self, info: &ReasonSource) -> bool {
-        let exemptions = self.policy.exemptions.iter();
-        exemptions.filter(|e| self.look.at < e.until).any(|exemption| {
-            (exemption.rules.is_empty() || exemption.rules.contains(&info.id))
-                && super::entity_is(&exemption.entity, self.event, self.look.address)
-        })
+    /// What the policy, or a person, asked a rule not to do here.
+    fn exception(&self, info: &ReasonSource) -> Option<ExceptionKind> {
+        let is = |entity: &Entity| super::entity_is(entity, self.event, self.look.address);
+        let mut stated = self.policy.exemptions.iter().filter(|stated| self.look.at < stated.until);
+        let is_exempt = stated
+            .any(|stated| (stated.rules.is_empty() || stated.rules.contains(&info.id)) && is(&stated.entity));
+        if is_exempt {
+            return Some(ExceptionKind::Exempt);
+        }
+        let hash = |kind| self.look.hashes[super::plan::field_of(kind)];
+        self.exceptions.on_any(hash, is, &info.id, self.look.at)
     }
 
     fn close(mut self) -> Judged {

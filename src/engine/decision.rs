@@ -250,6 +250,17 @@ pub enum QualityCode {
 }
 
 impl QualityCode {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [QualityCode; 7] = [
+        QualityCode::Late,
+        QualityCode::Early,
+        QualityCode::Backlog,
+        QualityCode::Approximate,
+        QualityCode::Evicted,
+        QualityCode::WarmingUp,
+        QualityCode::IdConflict,
+    ];
+
     /// The name used on the wire.
     pub const fn name(self) -> &'static str {
         match self {

@@ -5,7 +5,13 @@
 //! one spans a horizon, the older one is dropped whole. When the newer one has used half the budget that happens
 //! early, and until a horizon later duplicates may go unnoticed: it is counted, and told by
 //! [`Duplicates::is_shortened`].
+//!
+//! While a cut is under way a [`Watch`] is told of every entry before it changes, in `Segment::put`, the only place that
+//! changes one. A generation that is dropped before it is copied is kept until then, beyond the budget.
 
+mod saved;
+
+use super::cut::Watch;
 use super::prefetch::prefetch;
 use super::time::{Span, Timestamp};
 
@@ -48,6 +54,8 @@ pub struct Duplicates {
     previous: Generation,
     shortened: u64,
     shortened_until: Timestamp,
+    /// Dropped, but not yet copied into the cut under way: at most two.
+    dropped: Vec<Generation>,
 }
 
 /// Key (two words, zero: free), digest, time.
@@ -65,6 +73,8 @@ struct Generation {
 struct Segment {
     entries: Vec<Entry>,
     len: usize,
+    /// While a cut is under way and this segment is not copied yet.
+    watch: Option<Box<Watch>>,
 }
 
 impl Duplicates {
@@ -79,6 +89,7 @@ impl Duplicates {
             previous: Generation::starting(none),
             shortened: 0,
             shortened_until: none,
+            dropped: Vec::new(),
         }
     }
 
@@ -133,7 +144,8 @@ impl Duplicates {
                 at.millis().saturating_sub(self.current.start.millis()) >= self.horizon.saturating_mul(2);
             self.turn(at);
             if gap {
-                self.previous = Generation::starting(at);
+                let dropped = std::mem::replace(&mut self.previous, Generation::starting(at));
+                self.drop_generation(dropped);
             }
         }
     }
@@ -149,7 +161,15 @@ impl Duplicates {
 
     fn turn(&mut self, at: Timestamp) {
         let start = at.max(self.current.start);
-        self.previous = std::mem::replace(&mut self.current, Generation::starting(start));
+        let current = std::mem::replace(&mut self.current, Generation::starting(start));
+        let dropped = std::mem::replace(&mut self.previous, current);
+        self.drop_generation(dropped);
+    }
+
+    fn drop_generation(&mut self, generation: Generation) {
+        if generation.is_watched() {
+            self.dropped.push(generation);
+        }
     }
 }
 
@@ -203,7 +223,11 @@ impl Segment {
 
     fn grow(&mut self) {
         let size = self.entries.len() + self.growth();
-        let old = std::mem::replace(self, Self { entries: vec![[0; 4]; size], len: 0 });
+        let mut watch = self.watch.take();
+        if let Some(watch) = &mut watch {
+            watch.copy_rest(|range| self.entries[range].as_flattened().to_vec());
+        }
+        let old = std::mem::replace(self, Self { entries: vec![[0; 4]; size], len: 0, watch });
         for entry in old.entries.into_iter().filter(|entry| key_of(entry) != 0) {
             self.put(entry);
         }
@@ -227,6 +251,9 @@ impl Segment {
 
     fn put(&mut self, entry: Entry) {
         if let Some(place) = self.place(key_of(&entry)) {
+            if let Some(watch) = &mut self.watch {
+                watch.save(place, &self.entries[place]);
+            }
             self.len += usize::from(key_of(&self.entries[place]) == 0);
             self.entries[place] = entry;
         }

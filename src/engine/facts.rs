@@ -11,6 +11,7 @@ use super::look::Look;
 use super::plan::ADDRESS;
 use super::policy::Fact;
 use super::profile;
+use super::table::Table;
 use super::time::{Span, Timestamp};
 
 const DAY: Span = Span::from_secs(86_400);
@@ -89,23 +90,26 @@ impl Engine {
             ..Facts::default()
         };
         let history = look.at.since(self.started_at);
-        let known = |words: &[u32]| {
-            let first = profile::first_seen(words).filter(|_| history >= DAY);
+        let known = |table: &Table, slot| {
+            // Whoever was there before his profile was made is not newly seen.
+            let first = profile::first_seen(table.cells(slot));
+            let first = first.filter(|_| history >= DAY && !table.is_estimated(slot));
             first.map(|first| look.at.since(first))
         };
         let half_life = self.policy.settings.penalties.half_life;
         if let Some(slot) = look.profiles.device {
             let words = self.devices.cells(slot);
-            facts.device_known_for = known(words);
+            facts.device_known_for = known(&self.devices, slot);
             facts.device_penalty = Some(profile::penalty(words, look.at, half_life));
         }
         if let Some(slot) = look.profiles.address {
-            facts.address_known_for = known(self.addresses.cells(slot));
+            facts.address_known_for = known(&self.addresses, slot);
         }
         if let Some(slot) = look.profiles.user {
             let words = self.users.cells(slot);
-            facts.user_known_for = known(words);
+            facts.user_known_for = known(&self.users, slot);
             facts.user_penalty = Some(profile::penalty(words, look.at, half_life));
+            let history = if self.users.is_estimated(slot) { Span::ZERO } else { history };
             self.account_facts(event, words, look.at, history, &mut facts);
         }
         facts

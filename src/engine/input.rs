@@ -7,6 +7,7 @@ use super::case::Case;
 use super::command::Command;
 use super::decision::{Judgement, Quality, Reason};
 use super::event::{Arrival, Event};
+use super::feedback::{Feedback, Revision};
 use super::policy::Policy;
 use super::time::Timestamp;
 
@@ -17,6 +18,8 @@ pub enum Input<'a> {
     Event(&'a Event<'a>, Arrival<'a>),
     /// An operator's action.
     Command(&'a Command, Arrival<'a>),
+    /// What was learnt about a decision.
+    Feedback(&'a Feedback, Arrival<'a>),
     /// From here on this policy holds.
     Policy(Arc<Policy>),
     /// Time has come to here although nothing happened: moves expiry, never windows.
@@ -34,11 +37,17 @@ pub struct Outputs {
     pub bans: Vec<BanChange>,
     /// Cases opened, grown or resolved, in order.
     pub cases: Vec<Case>,
+    /// Decisions that replace earlier ones, in order. At most [`Outputs::REVISIONS_MAX`] an input; the rest follow with
+    /// the next inputs.
+    pub revisions: Vec<Revision>,
     /// The room of the judgement that was told last.
     spare: (Vec<Reason>, Vec<Quality>),
 }
 
 impl Outputs {
+    /// The most revisions that are told with one input.
+    pub const REVISIONS_MAX: usize = 64;
+
     /// Forgets everything; capacity is kept.
     pub fn clear(&mut self) {
         if let Some(mut told) = self.judgement.take() {
@@ -49,6 +58,7 @@ impl Outputs {
         self.shadow.clear();
         self.bans.clear();
         self.cases.clear();
+        self.revisions.clear();
     }
 
     /// Room for the reasons and shortcomings of the next judgement.
@@ -70,6 +80,12 @@ pub enum Outcome {
     CommandRepeated,
     /// A command names what does not exist (any more).
     CommandRefused,
+    /// What was learnt was noted; it may revise the decision.
+    FeedbackApplied,
+    /// The same feedback, or the same answer to the same decision, was seen before.
+    FeedbackRepeated,
+    /// It is about a decision that is not remembered (any more), that was not made, or that it does not fit.
+    FeedbackRefused,
     /// A policy took effect.
     PolicyActivated,
     /// Time moved.
@@ -152,6 +168,9 @@ impl Outcome {
             Outcome::CommandApplied => "command_applied",
             Outcome::CommandRepeated => "command_repeated",
             Outcome::CommandRefused => "command_refused",
+            Outcome::FeedbackApplied => "feedback_applied",
+            Outcome::FeedbackRepeated => "feedback_repeated",
+            Outcome::FeedbackRefused => "feedback_refused",
             Outcome::PolicyActivated => "policy_activated",
             Outcome::Ticked => "ticked",
             Outcome::DeadLettered(_) => "dead_lettered",

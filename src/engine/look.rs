@@ -8,13 +8,14 @@ use std::sync::Arc;
 
 use super::Engine;
 use super::address::Address;
+use super::admit;
 use super::decision::{Quality, QualityCode, ReasonSource};
 use super::event::{Attempt, Event, Value};
 use super::expr::Slot;
 use super::facts::Facts;
 use super::key::attribute;
 use super::limit::{self, Limit};
-use super::plan::{ADDRESS, Cell, DEVICE, LimitCells, Plan, SignalCell, USER, Window};
+use super::plan::{ADDRESS, Cell, DEVICE, DimensionPlan, LimitCells, Plan, SignalCell, USER, Window};
 use super::policy::{EventField, Measure, Mode, OnEmpty, Policy};
 use super::prepare::Prepared;
 use super::table::{self, Table};
@@ -167,9 +168,7 @@ impl Engine {
 
     fn open_profiles(&mut self, event: &Event<'_>, look: &mut Look<'_>) {
         let at = look.at;
-        let open = |table: &mut Table, field: usize| {
-            look.hashes[field].map(|key| table.find_or_insert(key, at).slot)
-        };
+        let open = |table: &mut Table, field: usize| look.hashes[field].map(|key| open(table, key, at));
         look.profiles = Profiles {
             user: open(&mut self.users, USER),
             device: open(&mut self.devices, DEVICE),
@@ -188,8 +187,8 @@ impl Engine {
         let mut slot = None;
         for cell in &plan.signals {
             if look.passes(cell.filter) {
-                let slot = *slot.get_or_insert_with(|| enter(table, key, look));
-                look.slots[cell.slot] = observe(cell, policy, table, slot, look);
+                let slot = *slot.get_or_insert_with(|| enter(plan, policy, table, key, look));
+                look.slots[cell.slot] = observe(cell, policy, table, (slot, key), look);
             }
         }
         // Who is banned is asked no more.
@@ -199,7 +198,7 @@ impl Engine {
         for (number, cells) in plan.limits.iter().enumerate() {
             let rule = &policy.limits[cells.limit];
             if rule.mode != Mode::Off && look.passes(cells.filter) {
-                let slot = *slot.get_or_insert_with(|| enter(table, key, look));
+                let slot = *slot.get_or_insert_with(|| enter(plan, policy, table, key, look));
                 let place = Place { dimension, limit: number, slot };
                 let limit = check(cells, policy, table.cells(slot), place, look);
                 look.limits.push(limit);
@@ -208,13 +207,39 @@ impl Engine {
     }
 }
 
-/// The record of a key in a dimension; tells when it may have been pushed out earlier.
-fn enter(table: &mut Table, key: u64, look: &mut Look<'_>) -> table::Slot {
-    let entry = table.find_or_insert(key, look.at);
-    if entry.fresh && table.evicted() > 0 {
-        note(&mut look.quality, QualityCode::Evicted, None);
+/// The profile of a key; without a past that must have been there, it says so.
+fn open(table: &mut Table, key: u64, at: Timestamp) -> table::Slot {
+    let entry = table.find_or_insert(key, at);
+    if !entry.known.is_nothing() {
+        table.set_estimated(entry.slot, at);
     }
     entry.slot
+}
+
+/// The record of a key in a dimension; tells when it was not there although the key had been, and when counts in it are
+/// estimates.
+fn enter(
+    plan: &DimensionPlan,
+    policy: &Policy,
+    table: &mut Table,
+    key: u64,
+    look: &mut Look<'_>,
+) -> table::Slot {
+    let (slot, known) = admit::enter(plan, table, key, look.at);
+    if known {
+        note(&mut look.quality, QualityCode::Evicted, None);
+    }
+    if table.is_estimated(slot) {
+        let counts = plan.signals.iter().filter(|cell| matches!(cell.window, Window::Count(_)));
+        for cell in counts {
+            note(&mut look.quality, QualityCode::Approximate, Some(&policy.signals[cell.signal].name));
+        }
+        for cells in &plan.limits {
+            let name = Arc::from(policy.limits[cells.limit].info.id.as_str());
+            note(&mut look.quality, QualityCode::Approximate, Some(&name));
+        }
+    }
+    slot
 }
 
 /// Records the event in a signal's window and reads it.
@@ -222,9 +247,12 @@ fn observe<'e>(
     place: &SignalCell,
     policy: &Policy,
     table: &mut Table,
-    slot: table::Slot,
+    (slot, key): (table::Slot, u64),
     look: &mut Look<'_>,
 ) -> Slot<'e> {
+    if let (true, Window::Count(spec)) = (slot.is_guest(), &place.window) {
+        admit::count(table, key, spec.window(), &place.cell, 1, look.at);
+    }
     let signal = &policy.signals[place.signal];
     let (record, spill) = table.cells_and_spill(slot);
     let cell = place.cell.of_mut(record);

@@ -10,12 +10,15 @@ pub mod bans;
 pub mod case;
 pub mod cases;
 pub mod command;
+pub mod cut;
 pub mod decide;
 pub mod decision;
 pub mod duplicates;
 pub mod entity;
 pub mod event;
+pub mod exceptions;
 pub mod expr;
+pub mod feedback;
 pub mod input;
 pub mod key;
 pub mod limit;
@@ -24,6 +27,7 @@ pub mod observe;
 pub mod policy;
 pub mod prefetch;
 pub mod profile;
+pub mod recall;
 pub mod slab;
 pub mod subject;
 pub mod table;
@@ -33,11 +37,14 @@ pub mod verdict;
 pub mod window;
 
 mod activate;
+mod admit;
 mod apply;
 mod arrive;
 mod binding;
 mod episode;
 mod facts;
+mod flat;
+mod learn;
 mod operate;
 mod plan;
 mod prepare;
@@ -55,7 +62,7 @@ use self::event::Event;
 
 /// The version of what the engine makes of its inputs. It changes whenever the same inputs would give other outputs:
 /// state and journals of another version are not continued.
-pub const SEMANTICS: &str = "1";
+pub const SEMANTICS: &str = "2";
 
 /// Whether an event is by or about an entity.
 fn entity_is(entity: &Entity, event: &Event<'_>, address: Option<Address>) -> bool {

@@ -4,6 +4,8 @@
 //! Memory: a pool keeps at most its `entities_max`; when full, the one whose last sign is oldest goes, and that is
 //! counted.
 
+mod saved;
+
 use std::collections::{BTreeSet, HashMap};
 
 use super::key::Prehashed;

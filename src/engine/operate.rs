@@ -2,9 +2,11 @@
 
 use super::Engine;
 use super::ban::{Ban, BanChange, Origin};
-use super::bans::Lift;
+use super::bans::{Lift, Which};
+use super::case::{CaseOutcome, Resolution};
 use super::command::{Command, CommandAction};
 use super::entity::{Entity, EntityKind};
+use super::exceptions::{Exception, ExceptionKind};
 use super::input::{Outcome, Outputs};
 use super::profile;
 use super::time::{Span, Timestamp};
@@ -13,12 +15,22 @@ use super::verdict::Verdict;
 impl Engine {
     /// Applies an operator's command that was not seen before.
     pub(super) fn operate(&mut self, command: &Command, at: Timestamp, out: &mut Outputs) -> Outcome {
-        match &command.action {
+        let done = match &command.action {
             CommandAction::Ban { entity, verdict, length } => {
                 self.ban_by_hand(command, entity, *verdict, *length, at, out)
             }
             CommandAction::Unban { entity, ban } => self.unban(command, entity, ban.as_deref(), at, out),
-        }
+            CommandAction::Exempt { entity, rules, length } => self.exempt(entity, rules, *length, at),
+            CommandAction::Snooze { entity, rule, length } => {
+                self.except(entity, ExceptionKind::Snoozed, Some(rule), *length, at)
+            }
+            CommandAction::Resolve { case, outcome } => self.resolve(command, case, *outcome, at, out),
+            CommandAction::Appeal { entity, ban, granted: true } => {
+                self.unban(command, entity, ban.as_deref(), at, out)
+            }
+            CommandAction::Appeal { entity, ban, granted: false } => self.is_banned(entity, ban.as_deref()),
+        };
+        if done { Outcome::CommandApplied } else { Outcome::CommandRefused }
     }
 
     /// Takes over bans that were told earlier, before the first event. Returns what readers need to know of them.
@@ -32,6 +44,21 @@ impl Engine {
         told
     }
 
+    /// Forgets all bans, untold; pardons stay.
+    pub fn forget_bans(&mut self) {
+        self.bans.clear();
+    }
+
+    /// All bans in force, by entity, strongest last.
+    pub fn bans(&self) -> Vec<Ban> {
+        self.bans.all().into_iter().cloned().collect()
+    }
+
+    /// When the next timer is due: until then, silence changes nothing.
+    pub fn next_due(&self) -> Option<Timestamp> {
+        self.timers.first_due()
+    }
+
     fn ban_by_hand(
         &mut self,
         command: &Command,
@@ -40,11 +67,11 @@ impl Engine {
         length: Option<Span>,
         at: Timestamp,
         out: &mut Outputs,
-    ) -> Outcome {
-        let Some((key, entity)) = self.normalise(entity) else { return Outcome::CommandRefused };
+    ) -> bool {
+        let Some((key, entity)) = self.normalise(entity) else { return false };
         let expires_at = length.map(|length| at.after(length));
         if expires_at.is_some_and(|end| end <= self.now) {
-            return Outcome::CommandRefused;
+            return false;
         }
         let ban = Ban {
             id: command.id.clone(),
@@ -57,7 +84,7 @@ impl Engine {
             expires_at,
         };
         self.bans.issue(key, ban, &mut self.timers, &mut out.bans);
-        Outcome::CommandApplied
+        true
     }
 
     /// Lifts bans and forgets the penalty: what happened up to now makes no new one.
@@ -68,16 +95,98 @@ impl Engine {
         ban: Option<&str>,
         at: Timestamp,
         out: &mut Outputs,
-    ) -> Outcome {
-        let Some((key, entity)) = self.normalise(entity) else { return Outcome::CommandRefused };
-        let lift = Lift { entity: &entity, ban, actor: &command.actor, reason: &command.reason, at };
+    ) -> bool {
+        let Some((key, entity)) = self.normalise(entity) else { return false };
+        let which = ban.map_or(Which::All, Which::Id);
+        let lift = Lift { entity: &entity, which, actor: &command.actor, reason: &command.reason, at };
         let lifted = self.bans.lift(key, &lift, &mut out.bans);
-        self.bans.pardon(&entity, at);
         let pardoned = self.pardon(&entity, at);
-        if lifted || pardoned { Outcome::CommandApplied } else { Outcome::CommandRefused }
+        lifted || pardoned
     }
 
+    /// A denied appeal changes nothing; it is only refused when there is no such ban.
+    fn is_banned(&self, entity: &Entity, ban: Option<&str>) -> bool {
+        self.normalise(entity).is_some_and(|(key, entity)| self.bans.has(key, &entity, ban))
+    }
+
+    /// Exempts an entity from some rules, or from all: all of them or none.
+    fn exempt(&mut self, entity: &Entity, rules: &[String], length: Span, at: Timestamp) -> bool {
+        if rules.iter().any(|rule| !self.has_rule(rule)) {
+            return false;
+        }
+        if rules.is_empty() {
+            return self.except(entity, ExceptionKind::Exempt, None, length, at);
+        }
+        let each =
+            rules.iter().map(|rule| self.except(entity, ExceptionKind::Exempt, Some(rule), length, at));
+        each.fold(false, |any, done| any | done)
+    }
+
+    /// Sets or, with an end that has passed, takes back one exception.
+    fn except(
+        &mut self,
+        entity: &Entity,
+        kind: ExceptionKind,
+        rule: Option<&String>,
+        length: Span,
+        at: Timestamp,
+    ) -> bool {
+        let Some((key, entity)) = self.normalise(entity) else { return false };
+        let until = at.after(length);
+        let exception = Exception { entity, kind, rule: rule.cloned(), until };
+        if until <= self.now {
+            return self.exceptions.lift(key, &exception);
+        }
+        rule.is_none_or(|rule| self.has_rule(rule)) && self.exceptions.set(key, exception, &mut self.timers)
+    }
+
+    /// Whether the policy has a rule, limit, pool or penalty step of this id.
+    fn has_rule(&self, id: &str) -> bool {
+        let policy = &self.policy;
+        let rules = policy.rules.iter().map(|rule| &rule.info);
+        let limits = policy.limits.iter().map(|limit| &limit.info);
+        let pools = policy.observations.iter().map(|pool| &pool.info);
+        let steps = policy.settings.penalties.steps.iter().map(|step| &step.info);
+        rules.chain(limits).chain(pools).chain(steps).any(|info| info.id == id)
+    }
+
+    fn resolve(
+        &mut self,
+        command: &Command,
+        case: &str,
+        outcome: CaseOutcome,
+        at: Timestamp,
+        out: &mut Outputs,
+    ) -> bool {
+        let (actor, reason) = (command.actor.clone(), command.reason.clone());
+        let resolution = Resolution { outcome, actor, reason, at };
+        let Some(case) = self.cases.resolve(case, resolution, &mut self.timers, &mut out.cases) else {
+            return false;
+        };
+        if outcome == CaseOutcome::Cleared {
+            self.clear(command, &case.entity, &case.rule, at, out);
+            self.pardon(&case.entity, at);
+            for account in case.accounts {
+                self.clear(command, &Entity::new(EntityKind::User, account), &case.rule, at, out);
+            }
+        }
+        true
+    }
+
+    /// Lifts the bans that a rule made of an entity, and pardons it when there were any.
+    fn clear(&mut self, command: &Command, entity: &Entity, rule: &str, at: Timestamp, out: &mut Outputs) {
+        let Some((key, entity)) = self.normalise(entity) else { return };
+        let which = Which::MadeBy(rule);
+        let lift = Lift { entity: &entity, which, actor: &command.actor, reason: &command.reason, at };
+        if self.bans.lift(key, &lift, &mut out.bans) {
+            self.pardon(&entity, at);
+        }
+    }
+
+    /// Sets the penalty of a user or device to zero, and has what it did up to `at` make no new one. True when a verdict
+    /// stood because of it.
     fn pardon(&mut self, entity: &Entity, at: Timestamp) -> bool {
+        self.bans.pardon(entity, at);
         let hash = self.seed.bytes(entity.value.as_bytes());
         let table = match entity.kind {
             EntityKind::User => &mut self.users,

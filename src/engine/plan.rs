@@ -2,10 +2,13 @@
 //!
 //! Made once at activation, so that the road of an event is look-ups by index.
 
+mod saved;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::decision::ReasonSource;
+use super::entity::EntityKind;
 use super::expr::Condition;
 use super::key::{Prehashed, tuple};
 use super::limit::Limit;
@@ -72,6 +75,8 @@ pub(crate) struct DimensionPlan {
     pub(crate) signals: Vec<SignalCell>,
     pub(crate) limits: Vec<LimitCells>,
     pub(crate) spec: TableSpec,
+    /// The windows of its limits and counts: what is estimated of keys that have no record.
+    pub(crate) windows: Vec<Span>,
 }
 
 /// Where a signal is kept.
@@ -94,6 +99,45 @@ pub(crate) enum Window {
     Sum(SumSpec),
     /// With the position in [`Plan::key_fields`] of what is counted.
     Distinct(DistinctSpec, usize),
+}
+
+/// A count of a signal, or a span of a limit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Counter<'p> {
+    Count(&'p CountSpec, &'p Cell),
+    Limit(&'p Limit, &'p Cell),
+}
+
+impl Counter<'_> {
+    pub(crate) fn window(&self) -> Span {
+        match self {
+            Counter::Count(spec, _) => spec.window(),
+            Counter::Limit(limit, _) => limit.window(),
+        }
+    }
+
+    pub(crate) fn cell(&self) -> &Cell {
+        match self {
+            Counter::Count(_, cell) | Counter::Limit(_, cell) => cell,
+        }
+    }
+
+    /// What it counts in a record at `at`.
+    pub(crate) fn read(&self, record: &[u32], at: Timestamp) -> u64 {
+        match self {
+            Counter::Count(spec, cell) => spec.read(cell.of(record), at).count,
+            Counter::Limit(limit, cell) => limit.check(cell.of(record), at, 1).used,
+        }
+    }
+
+    /// Counts `n` more in a record at `at`.
+    pub(crate) fn add(&self, record: &mut [u32], at: Timestamp, n: u32) {
+        // Into an empty cell: nothing is too old for it.
+        let _recorded = match self {
+            Counter::Count(spec, cell) => spec.record(cell.of_mut(record), at, n),
+            Counter::Limit(limit, cell) => limit.record(cell.of_mut(record), at, n.into()),
+        };
+    }
 }
 
 /// Where a limit is kept.
@@ -138,8 +182,12 @@ impl Cell {
 impl Plan {
     /// Lays a policy out. Limits that the plan before it had keep the room they had.
     pub(crate) fn new(policy: &Policy, before: Option<&Plan>) -> Self {
-        let limits = before.map(Plan::limits_by_identity).unwrap_or_default();
-        let mut shared = Shared { key_fields: ALWAYS.to_vec(), filters: Vec::new(), limits };
+        Self::with_rooms(policy, before.map(Plan::rooms).unwrap_or_default())
+    }
+
+    /// Lays a policy out. Limits whose identity is in `rooms` get at least so much room.
+    fn with_rooms(policy: &Policy, rooms: HashMap<u64, usize, Prehashed>) -> Self {
+        let mut shared = Shared { key_fields: ALWAYS.to_vec(), filters: Vec::new(), rooms };
         let dimensions: Vec<_> =
             (0..policy.dimensions.len()).map(|d| DimensionPlan::new(policy, d, &mut shared)).collect();
         let mut plan = Self {
@@ -160,9 +208,10 @@ impl Plan {
         plan
     }
 
-    fn limits_by_identity(&self) -> HashMap<u64, Limit, Prehashed> {
+    /// The room that each limit has, by identity.
+    fn rooms(&self) -> HashMap<u64, usize, Prehashed> {
         let spans = self.dimensions.iter().flat_map(|d| &d.limits).flat_map(|limit| &limit.spans);
-        spans.map(|(limit, cell)| (cell.identity, limit.clone())).collect()
+        spans.map(|(limit, cell)| (cell.identity, limit.room())).collect()
     }
 
     fn fill(&mut self, slot: usize, origin: &Origin) {
@@ -191,15 +240,28 @@ impl DimensionPlan {
             .filter(|(_, limit)| limit.dimension == index)
             .map(|(number, limit)| layout.limit(number, limit, shared))
             .collect();
+        let spill_bytes = if layout.spills.is_empty() { 0 } else { dimension.budget / 4 };
         let spec = TableSpec {
             words: layout.words,
-            budget_bytes: dimension.budget,
+            budget_bytes: dimension.budget - spill_bytes,
             idle: layout.idle,
             spills: layout.spills,
-            spill_bytes: dimension.budget / 4,
+            spill_bytes,
         };
         let fields = dimension.fields.iter().map(|field| shared.field(field)).collect();
-        Self { fields, signals, limits, spec }
+        let mut plan = Self { fields, signals, limits, spec, windows: Vec::new() };
+        plan.windows = plan.counters().map(|counter| counter.window()).collect();
+        plan
+    }
+
+    /// What is counted of a key one by one, and so can be estimated: counts of signals and limits.
+    pub(crate) fn counters(&self) -> impl Iterator<Item = Counter<'_>> {
+        let counts = self.signals.iter().filter_map(|signal| match &signal.window {
+            Window::Count(spec) => Some(Counter::Count(spec, &signal.cell)),
+            _ => None,
+        });
+        let spans = self.limits.iter().flat_map(|limit| &limit.spans);
+        counts.chain(spans.map(|(limit, cell)| Counter::Limit(limit, cell)))
     }
 }
 
@@ -271,15 +333,15 @@ impl Layout {
 struct Shared {
     key_fields: Vec<KeyField>,
     filters: Vec<Condition>,
-    /// Limits of the plan before, by identity.
-    limits: HashMap<u64, Limit, Prehashed>,
+    /// The least room of limits that were there before, by identity.
+    rooms: HashMap<u64, usize, Prehashed>,
 }
 
 impl Shared {
     fn remembering(&self, span: &LimitSpan) -> Limit {
         let limit = span.limit.clone();
-        match self.limits.get(&span.identity) {
-            Some(before) => limit.remembering(before),
+        match self.rooms.get(&span.identity) {
+            Some(room) => limit.with_room(*room),
             None => limit,
         }
     }
@@ -305,6 +367,16 @@ pub(crate) fn key_of(fields: &[usize], hashes: &[Option<u64>]) -> Option<u64> {
         return None;
     }
     Some(tuple(fields.iter().filter_map(|field| hashes[*field])))
+}
+
+/// The position in [`Plan::key_fields`] of what an entity of this kind is keyed by.
+pub(crate) fn field_of(kind: EntityKind) -> usize {
+    match kind {
+        EntityKind::User => USER,
+        EntityKind::Device => DEVICE,
+        EntityKind::Ip => ADDRESS,
+        EntityKind::Target => TARGET,
+    }
 }
 
 fn prior_source() -> ReasonSource {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Engine;
+use super::admit;
 use super::ban::{Ban, Origin};
 use super::binding::entity_key;
 use super::case::Case;
@@ -12,12 +13,13 @@ use super::decision::{DecisionId, ReasonSource};
 use super::entity::{Entity, EntityKind};
 use super::episode;
 use super::event::Event;
+use super::exceptions::Exceptions;
 use super::input::Outputs;
 use super::look::{LimitLook, Look};
-use super::plan::{ADDRESS, DEVICE, TARGET, USER};
+use super::plan::field_of;
 use super::policy::{Mode, PenaltyStep};
 use super::profile;
-use super::time::{Span, Timestamp};
+use super::time::Span;
 use super::verdict::Verdict;
 
 impl Engine {
@@ -31,7 +33,7 @@ impl Engine {
         out: &mut Outputs,
     ) {
         for (limit, asked) in look.limits.iter().zip(&judged.refused) {
-            self.record_limit(limit, *asked, judged.verdict, look.at);
+            self.record_limit(limit, *asked, judged.verdict, look);
             if asked.is_some_and(|verdict| verdict >= Verdict::Challenge) {
                 self.penalise(event, look, limit.limit, id, out);
             }
@@ -47,18 +49,24 @@ impl Engine {
         }
     }
 
-    fn record_limit(&mut self, look: &LimitLook, asked: Option<Verdict>, verdict: Verdict, at: Timestamp) {
-        let Some(place) = look.place else { return };
-        let rule = &self.policy.limits[look.limit];
+    fn record_limit(&mut self, limit: &LimitLook, asked: Option<Verdict>, verdict: Verdict, look: &Look<'_>) {
+        let Some(place) = limit.place else { return };
+        let (at, key) = (look.at, look.keys[place.dimension]);
+        let rule = &self.policy.limits[limit.limit];
         let cells = &self.plan.dimensions[place.dimension].limits[place.limit];
-        let record = self.tables[place.dimension].cells_mut(place.slot);
-        if look.counts(rule, asked, verdict) {
-            for (limit, cell) in &cells.spans {
+        let table = &mut self.tables[place.dimension];
+        if limit.counts(rule, asked, verdict) {
+            for (span, cell) in &cells.spans {
                 // An event too old to be judged is not recorded; its decision says so already.
-                let _backlog = limit.record(cell.of_mut(record), at, look.cost);
+                let _backlog = span.record(cell.of_mut(table.cells_mut(place.slot)), at, limit.cost);
+                if let (true, Some(key)) = (place.slot.is_guest(), key) {
+                    let n = u32::try_from(limit.cost).unwrap_or(u32::MAX);
+                    admit::count(table, key, span.window(), cell, n, at);
+                }
             }
         }
-        if let (Some(_), Some(repeat), Some(cell)) = (look.refusal, rule.on_repeat, &cells.episode) {
+        let record = table.cells_mut(place.slot);
+        if let (Some(_), Some(repeat), Some(cell)) = (limit.refusal, rule.on_repeat, &cells.episode) {
             episode::record(cell.of_mut(record), at, rule.info.window.unwrap_or_default(), repeat.within);
         }
     }
@@ -77,9 +85,10 @@ impl Engine {
         if !self.bans.may_ban(&entity, look.at) {
             return;
         }
+        let Self { users, devices, .. } = self;
         let words = match (kind, look.profiles.user, look.profiles.device) {
-            (EntityKind::User, Some(slot), _) => self.users.cells_mut(slot),
-            (EntityKind::Device, _, Some(slot)) => self.devices.cells_mut(slot),
+            (EntityKind::User, Some(slot), _) => users.cells_mut(slot),
+            (EntityKind::Device, _, Some(slot)) => devices.cells_mut(slot),
             _ => return,
         };
         let penalties = &self.policy.settings.penalties;
@@ -87,6 +96,9 @@ impl Engine {
         let standing = profile::standing(words, look.at).map(|(step, _)| step);
         let Some(step) = step_reached(&penalties.steps, before, after, standing) else { return };
         let reached = penalties.steps[step].clone();
+        if is_excepted(&self.exceptions, look, &entity, &reached.info) {
+            return;
+        }
         profile::set_standing(words, step, look.at.after(reached.length));
         if reached.verdict == Verdict::Block {
             self.ban(look, &entity, &reached.info, reached.length, id, out);
@@ -125,6 +137,9 @@ impl Engine {
             EntityKind::Ip | EntityKind::Target => None,
         };
         let Some(hash) = hash.filter(|_| self.bans.may_ban(entity, look.at)) else { return };
+        if is_excepted(&self.exceptions, look, entity, info) {
+            return;
+        }
         let ban = Ban {
             id: format!("{}/{id}", info.id),
             entity: entity.clone(),
@@ -161,6 +176,9 @@ impl Engine {
         out: &mut Vec<Case>,
     ) {
         let Some(hash) = look.hashes[field_of(entity.kind)] else { return };
+        if is_excepted(&self.exceptions, look, &entity, info) {
+            return;
+        }
         let key = entity_key(entity.kind, hash) ^ self.seed.bytes(info.id.as_bytes());
         let event = CaseEvent {
             rule: &info.id,
@@ -174,6 +192,12 @@ impl Engine {
     }
 }
 
+/// Whether a person asked that this rule, pool or step does nothing to this entity.
+fn is_excepted(exceptions: &Exceptions, look: &Look<'_>, entity: &Entity, info: &ReasonSource) -> bool {
+    let hash = |kind| look.hashes[field_of(kind)].filter(|_| kind == entity.kind);
+    exceptions.on_any(hash, |known| known == entity, &info.id, look.at).is_some()
+}
+
 /// The highest step that these points reach and that does not stand already: by crossing its mark, or because what
 /// stood has ended while the points stayed above it.
 fn step_reached(steps: &[PenaltyStep], before: f32, after: f32, standing: Option<usize>) -> Option<usize> {
@@ -185,15 +209,6 @@ fn step_reached(steps: &[PenaltyStep], before: f32, after: f32, standing: Option
 /// Points decay between two refusals; five refusals within seconds are five points.
 fn whole(points: f32) -> f64 {
     libm::round(f64::from(points))
-}
-
-fn field_of(kind: EntityKind) -> usize {
-    match kind {
-        EntityKind::User => USER,
-        EntityKind::Device => DEVICE,
-        EntityKind::Ip => ADDRESS,
-        EntityKind::Target => TARGET,
-    }
 }
 
 fn entity_of(kind: EntityKind, event: &Event<'_>) -> Option<Entity> {

@@ -4,6 +4,13 @@
 //! chunks, so that growing never copies, and free blocks are chained through their own first word, so that the
 //! words say everything: a restored spill hands out the same blocks in the same order. When the budget is used
 //! up `alloc` says so and the caller stays with what it has. Whoever drops a record frees its blocks.
+//!
+//! While a cut is under way a [`Watch`] is told of every block before it changes, in `Slab::block_mut`, the only way to
+//! the words of a block.
+
+mod saved;
+
+use super::cut::Watch;
 
 /// Words of a small block: 64 pairs of value and time.
 pub const SMALL_WORDS: usize = 128;
@@ -50,11 +57,13 @@ struct Slab {
     /// The first block that was never used.
     fresh: u32,
     used: u32,
+    /// While a cut is under way and the chunks are not all copied.
+    watch: Option<Box<Watch>>,
 }
 
 impl Slab {
     fn new(block: usize, per_chunk: u32) -> Self {
-        Self { block, per_chunk, chunks: Vec::new(), free: 0, fresh: 0, used: 0 }
+        Self { block, per_chunk, chunks: Vec::new(), free: 0, fresh: 0, used: 0, watch: None }
     }
 
     fn chunk_bytes(&self) -> u64 {
@@ -98,9 +107,14 @@ impl Slab {
         &self.chunks[(index / self.per_chunk) as usize][at..at + self.block]
     }
 
+    /// The words of a block, to change them: the only way to.
     fn block_mut(&mut self, index: u32) -> &mut [u32] {
         let at = (index % self.per_chunk) as usize * self.block;
-        &mut self.chunks[(index / self.per_chunk) as usize][at..at + self.block]
+        let block = &mut self.chunks[(index / self.per_chunk) as usize][at..at + self.block];
+        if let Some(watch) = &mut self.watch {
+            watch.save(index as usize, block);
+        }
+        block
     }
 }
 
@@ -172,6 +186,21 @@ impl Spill {
     /// How often the budget was used up when a block was asked for.
     pub fn refused(&self) -> u64 {
         self.refused
+    }
+
+    /// The slab of a block and its number there, if it can be one.
+    fn slab(&self, block: BlockRef) -> (&Slab, Option<u32>) {
+        let index = (block.0 & !LARGE_BIT).checked_sub(1);
+        (if block.0 & LARGE_BIT == 0 { &self.small } else { &self.large }, index)
+    }
+
+    /// By size.
+    fn slabs(&self) -> [&Slab; 2] {
+        [&self.small, &self.large]
+    }
+
+    fn slabs_mut(&mut self) -> [&mut Slab; 2] {
+        [&mut self.small, &mut self.large]
     }
 
     fn slab_mut(&mut self, block: BlockRef) -> (&mut Slab, u32) {

@@ -1,6 +1,8 @@
 //! What the engine counts for its operators. It counts nothing that decides anything.
 
 use super::Engine;
+use super::exceptions::Exceptions;
+use super::recall::RecallStats;
 use super::table::TableStats;
 
 /// Counts since the start, by index of the policy that holds.
@@ -37,6 +39,16 @@ impl Engine {
             .zip(tables)
             .map(|(name, t)| TableAccount { name, stats: t.stats() })
             .collect()
+    }
+
+    /// The account of decisions that may still be answered, and of revisions that are not told yet.
+    pub fn remembered(&self) -> RecallStats {
+        self.recall.stats()
+    }
+
+    /// What operators have asked rules not to do.
+    pub fn exceptions(&self) -> &Exceptions {
+        &self.exceptions
     }
 
     /// How many bans are in force.

@@ -1,5 +1,7 @@
 //! Timers in event time: they fire before the first input at or after their time, in the order of (due, timer).
 
+mod saved;
+
 use std::collections::BTreeSet;
 
 use super::time::Timestamp;
@@ -19,6 +21,16 @@ pub enum Timer {
         /// Its key.
         key: u64,
     },
+    /// Exceptions of an entity may have come to their end.
+    ExceptionEnds {
+        /// Key of the entity.
+        key: u64,
+    },
+    /// A resolved case may be opened anew.
+    CaseSettled {
+        /// Its key.
+        key: u64,
+    },
 }
 
 /// All timers that are set.
@@ -31,6 +43,11 @@ impl Timers {
     /// Sets a timer; the same timer at the same time twice is one.
     pub fn set(&mut self, due: Timestamp, timer: Timer) {
         self.due.insert((due, timer));
+    }
+
+    /// When the next timer is due.
+    pub fn first_due(&self) -> Option<Timestamp> {
+        self.due.first().map(|(due, _)| *due)
     }
 
     /// Takes the next timer that is due at or before `now`.

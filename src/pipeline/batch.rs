@@ -1,28 +1,54 @@
-//! One batch: records of several partitions as they came, and the offset ranges they make up.
+//! One batch: offset ranges of several partitions, and the records in them as they came.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use crate::stream::{InputOffset, RecordBatch, RecordRef, Topic};
+use crate::stream::{RecordBatch, RecordRef, Topic};
+
+use super::line::{Positions, Range};
 
 /// Records to be scored and committed together.
 #[derive(Debug, Default)]
 pub struct Batch {
-    /// As they came; each partition's records in the order of the log.
-    pub records: Vec<RecordBatch>,
+    /// As they came; each partition's records in the order of the log. They may hold more than the batch: other batches
+    /// share them.
+    pub records: Vec<Arc<RecordBatch>>,
+    /// What belongs to the batch, by partition: offsets, half open.
+    pub ranges: BTreeMap<(Topic, i32), (i64, i64)>,
 }
 
 /// One record of a batch: which record batch, which record in it.
 pub(crate) type Index = (u32, u32);
 
 impl Batch {
-    /// How many records.
-    pub fn len(&self) -> usize {
-        self.records.iter().map(RecordBatch::len).sum()
+    /// All that was read from these positions on.
+    pub fn from(positions: &Positions, records: Vec<Arc<RecordBatch>>) -> Self {
+        let mut ranges = BTreeMap::new();
+        for (place, next) in ends(&records) {
+            let from = positions.get(&place).copied().unwrap_or(0);
+            if next > from {
+                ranges.insert(place, (from, next));
+            }
+        }
+        Self { records, ranges }
     }
 
-    /// Whether there is no record in it.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    /// The records of these ranges.
+    pub fn of(ranges: &[Range], records: Vec<Arc<RecordBatch>>) -> Self {
+        let ranges = ranges.iter().map(|range| ((range.topic, range.partition), (range.from, range.to)));
+        Self { records, ranges: ranges.collect() }
+    }
+
+    /// What was read, by partition.
+    pub fn ranges(&self) -> Vec<Range> {
+        let each = self.ranges.iter();
+        each.map(|((topic, partition), (from, to))| Range {
+            topic: *topic,
+            partition: *partition,
+            from: *from,
+            to: *to,
+        })
+        .collect()
     }
 
     /// The records of a topic by partition, in the order of the log.
@@ -30,7 +56,9 @@ impl Batch {
         let mut lanes = BTreeMap::<i32, Vec<Index>>::new();
         for (outer, records) in self.records.iter().enumerate() {
             for (inner, record) in records.iter().enumerate().filter(|(_, record)| record.at.topic == topic) {
-                lanes.entry(record.at.partition).or_default().push((outer as u32, inner as u32));
+                if self.covers(&record) {
+                    lanes.entry(record.at.partition).or_default().push((outer as u32, inner as u32));
+                }
             }
         }
         lanes
@@ -41,25 +69,29 @@ impl Batch {
         self.records[outer as usize].get(inner as usize)
     }
 
-    /// Where each partition goes on after this batch. The end of a partition counts where it lies behind the last
-    /// record: commit markers take offsets too.
-    pub fn offsets(&self) -> Vec<InputOffset> {
-        let mut next = BTreeMap::<(Topic, i32), i64>::new();
-        let mut reach = |topic, partition, offset: i64| {
-            let known = next.entry((topic, partition)).or_insert(offset);
-            *known = (*known).max(offset);
-        };
-        for records in &self.records {
-            for record in records.iter() {
-                reach(record.at.topic, record.at.partition, record.at.offset + 1);
-            }
-            for end in records.ends() {
-                reach(end.topic, end.partition, end.position);
-            }
-        }
-        let offsets = next.into_iter();
-        offsets.map(|((topic, partition), next)| InputOffset { topic, partition, next }).collect()
+    fn covers(&self, record: &RecordRef<'_>) -> bool {
+        let range = self.ranges.get(&(record.at.topic, record.at.partition));
+        range.is_some_and(|(from, to)| (*from..*to).contains(&record.at.offset))
     }
+}
+
+/// Where each partition goes on after these records. The end of a partition counts where it lies behind the last record:
+/// commit markers take offsets too.
+pub(crate) fn ends(records: &[Arc<RecordBatch>]) -> Positions {
+    let mut next = Positions::new();
+    let mut reach = |place, offset: i64| {
+        let known = next.entry(place).or_insert(offset);
+        *known = (*known).max(offset);
+    };
+    for records in records {
+        for record in records.iter() {
+            reach((record.at.topic, record.at.partition), record.at.offset + 1);
+        }
+        for end in records.ends() {
+            reach((end.topic, end.partition), end.position);
+        }
+    }
+    next
 }
 
 #[cfg(test)]
@@ -76,14 +108,28 @@ mod tests {
         batch
     }
 
+    fn in_partition(partition: i32, from: i64, to: i64) -> Range {
+        Range { topic: Topic::Interactions, partition, from, to }
+    }
+
     #[test]
-    fn offsets_are_last_plus_one_or_the_end_behind_it() {
+    fn ranges_go_from_the_positions_to_the_last_or_the_end_behind_it() {
         let mut second = records(&[(0, 7)]);
         second.push_end(PartitionEnd { topic: Topic::Interactions, partition: 0, position: 10 });
-        let batch = Batch { records: vec![records(&[(0, 5), (1, 3), (0, 6)]), second] };
-        let next: Vec<_> = batch.offsets().iter().map(|at| (at.partition, at.next)).collect();
-        assert_eq!(next, [(0, 10), (1, 4)]);
+        second.push_end(PartitionEnd { topic: Topic::Interactions, partition: 2, position: 4 });
+        let read = vec![Arc::new(records(&[(0, 5), (1, 3), (0, 6)])), Arc::new(second)];
+        let positions = Positions::from([((Topic::Interactions, 0), 4), ((Topic::Interactions, 2), 4)]);
+        let batch = Batch::from(&positions, read);
+        assert_eq!(batch.ranges(), [in_partition(0, 4, 10), in_partition(1, 0, 4)]);
         assert_eq!(batch.lanes(Topic::Interactions)[&0], [(0, 0), (0, 2), (1, 0)]);
-        assert_eq!(batch.len(), 4);
+    }
+
+    #[test]
+    fn a_batch_sees_its_ranges_alone() {
+        let read = vec![Arc::new(records(&[(0, 5), (1, 3), (0, 6)])), Arc::new(records(&[(0, 7)]))];
+        let batch = Batch::of(&[in_partition(0, 6, 7)], read);
+        let lanes = batch.lanes(Topic::Interactions);
+        assert_eq!(lanes.len(), 1);
+        assert_eq!(lanes[&0], [(0, 2)]);
     }
 }

@@ -7,7 +7,7 @@
 //! | committed | told to the readers of this process, handed back |
 //! | aborted, still owner | the same bytes again with fresh group metadata |
 //! | aborted, no longer owner | the shard is given up |
-//! | unknown | a new producer settles it; the committed offsets say which way |
+//! | unknown | a new producer settles it; the end of the journal says which way |
 //! | fenced or fatal | the shard is given up: state may hold what was never told |
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
@@ -17,10 +17,11 @@ use std::time::Duration;
 
 use crate::clock::Stopwatch;
 use crate::metrics::{self, CommitResult};
-use crate::stream::{
-    CommitError, InputOffset, Lookup, OutBatch, Ownership, Step, StreamError, Topic, Transactions,
-};
+use crate::stream::{CommitError, InputOffset, OutBatch, Ownership, Step, Transactions};
+use crate::wire::journal::JournalRecord;
 
+use super::journal_tail;
+use super::logs::FollowError;
 use super::score::Report;
 use super::shard::ShardSettings;
 
@@ -33,15 +34,17 @@ const AGAIN: Duration = Duration::from_millis(20);
 
 /// A scored batch on its way.
 #[derive(Debug, Default)]
-pub(crate) struct Job {
+pub struct Job {
     /// What is told.
-    pub(crate) out: OutBatch,
+    pub out: OutBatch,
     /// Where each input partition goes on afterwards.
-    pub(crate) offsets: Vec<InputOffset>,
+    pub offsets: Vec<InputOffset>,
+    /// Number and chain of its last record of the journal; `None` when there is nothing to commit.
+    pub end: Option<(u64, String)>,
     /// What was done.
-    pub(crate) report: Report,
+    pub report: Report,
     /// Runs since the batch was complete.
-    pub(crate) complete: Option<Stopwatch>,
+    pub complete: Option<Stopwatch>,
 }
 
 /// Why a shard has to be given up.
@@ -55,10 +58,40 @@ pub(crate) enum GiveUp {
     Failed(CommitError),
     /// What became of a batch could not be found out.
     #[error("the outcome of a batch could not be settled: {0}")]
-    Unsettled(StreamError),
+    Unsettled(FollowError),
     /// The committing thread is gone.
     #[error("the committing thread ended unexpectedly")]
     Gone,
+}
+
+/// What is to be done about a batch that did not commit: the table of the module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The same bytes once more.
+    Again,
+    /// A new producer, then the end of the journal, then perhaps once more.
+    Settle,
+    /// The shard is another's: drop the state.
+    Lost,
+    /// Nothing helps here: drop the state.
+    Failed,
+}
+
+/// The answer to a failure, in the `attempts`-th attempt.
+pub fn answer(error: &CommitError, owns: bool, attempts: u32) -> Answer {
+    match error {
+        CommitError::Aborted(_) if !owns => Answer::Lost,
+        CommitError::Aborted(cause) if attempts < ATTEMPTS && !cause.lasting => Answer::Again,
+        CommitError::Unknown(_) if attempts < ATTEMPTS => Answer::Settle,
+        CommitError::Fenced(_) => Answer::Lost,
+        _ => Answer::Failed,
+    }
+}
+
+/// Whether a batch is in the journal, by the newest record of it.
+pub fn is_in(job: &Job, newest: Option<&JournalRecord>) -> bool {
+    let end = job.end.as_ref();
+    end.is_some_and(|(seq, chain)| newest.is_some_and(|newest| newest.seq == *seq && newest.chain == *chain))
 }
 
 /// Hands jobs to the committing thread.
@@ -77,10 +110,11 @@ impl Committer {
         member: Arc<Mutex<Ownership>>,
         transactions: Transactions,
         told: impl FnMut(&mut Report) + Send + 'static,
+        watch: Option<Arc<dyn Fn(Step) + Send + Sync>>,
     ) -> std::io::Result<Self> {
         let (jobs, incoming) = sync_channel(1);
         let (finished, done) = sync_channel(4);
-        let bench = Bench { settings, member, transactions, told };
+        let bench = Bench { settings, member, transactions, told, watch };
         let thread = std::thread::Builder::new()
             .name("weir-commit".to_owned())
             .spawn(move || bench.run(&incoming, &finished))?;
@@ -138,14 +172,16 @@ struct Bench<F> {
     member: Arc<Mutex<Ownership>>,
     transactions: Transactions,
     told: F,
+    /// For tests: is told each step.
+    watch: Option<Arc<dyn Fn(Step) + Send + Sync>>,
 }
 
 impl<F: FnMut(&mut Report)> Bench<F> {
     fn run(mut self, jobs: &Receiver<Job>, done: &SyncSender<Result<Job, GiveUp>>) {
         for mut job in jobs {
             let watch = job.complete.unwrap_or_else(Stopwatch::start);
-            let ended = self.commit(&job).map(|()| {
-                metrics::commit(CommitResult::Committed, watch.seconds());
+            let ended = if job.end.is_some() { self.commit(&job, watch) } else { Ok(()) };
+            let ended = ended.map(|()| {
                 (self.told)(&mut job.report);
                 job
             });
@@ -156,34 +192,38 @@ impl<F: FnMut(&mut Report)> Bench<F> {
         }
     }
 
-    fn commit(&mut self, job: &Job) -> Result<(), GiveUp> {
+    fn commit(&mut self, job: &Job, complete: Stopwatch) -> Result<(), GiveUp> {
         let mut attempts = 0;
         loop {
             attempts += 1;
             let member = || self.member.lock().unwrap_or_else(PoisonError::into_inner).group_metadata();
             let (watch, mut steps) = (Stopwatch::start(), Vec::new());
-            let before = |step: Step| steps.push((step, watch.seconds()));
+            let before = |step: Step| {
+                steps.push((step, watch.seconds()));
+                self.watch.iter().for_each(|told| told(step));
+            };
             let error = match self.transactions.commit(&[&job.out], &job.offsets, member, before) {
                 Ok(()) => {
                     tracing::debug!(records = job.out.len(), bytes = job.out.bytes(), ?steps, "committed");
+                    metrics::commit(CommitResult::Committed, complete.seconds());
                     return Ok(());
                 }
                 Err(error) => error,
             };
             tracing::warn!(%error, attempts, "a transaction did not commit");
-            match error {
-                CommitError::Aborted(_) if !self.owns() => return Err(GiveUp::Lost(error)),
-                CommitError::Aborted(cause) if attempts < ATTEMPTS && !cause.lasting => {
+            match answer(&error, self.owns(), attempts) {
+                Answer::Lost => return Err(GiveUp::Lost(error)),
+                Answer::Failed => return Err(GiveUp::Failed(error)),
+                Answer::Again => {
                     metrics::commit(CommitResult::Aborted, 0.0);
                     std::thread::park_timeout(AGAIN.saturating_mul(attempts));
                 }
-                CommitError::Unknown(_) if attempts < ATTEMPTS => {
+                Answer::Settle => {
                     metrics::commit(CommitResult::Unknown, 0.0);
                     if self.settle(job).map_err(GiveUp::Unsettled)? {
                         return Ok(());
                     }
                 }
-                error => return Err(GiveUp::Failed(error)),
             }
         }
     }
@@ -192,19 +232,11 @@ impl<F: FnMut(&mut Report)> Bench<F> {
         self.member.lock().unwrap_or_else(PoisonError::into_inner).owns(self.settings.shard.cast_signed())
     }
 
-    /// A new producer of the shard ends what the old one left open; then the committed offsets tell whether the batch
-    /// is in.
-    fn settle(&mut self, job: &Job) -> Result<bool, StreamError> {
+    /// A new producer of the shard ends what the old one left open; then the end of the journal tells whether the batch is
+    /// in.
+    fn settle(&mut self, job: &Job) -> Result<bool, FollowError> {
         let settings = &self.settings;
         self.transactions = Transactions::open(&settings.kafka, settings.shard, &settings.names, PATIENCE)?;
-        let lookup = Lookup::open(&settings.kafka, &settings.names)?;
-        let Some(first) = job.offsets.first() else { return Ok(false) };
-        let committed = committed_at(&lookup, first.topic, first.partition)?;
-        Ok(committed.is_some_and(|next| next >= first.next))
+        Ok(is_in(job, journal_tail::newest(settings)?.as_ref()))
     }
-}
-
-fn committed_at(lookup: &Lookup, topic: Topic, partition: i32) -> Result<Option<i64>, StreamError> {
-    let committed = lookup.committed(topic, partition + 1, PATIENCE)?;
-    Ok(committed.last().copied().flatten())
 }

@@ -12,6 +12,7 @@ use crate::stream::{self, OutBatch, OutRecord, RecordRef, Topic, TopicNames};
 use crate::wire::dead_letter::{self, Content, Origin};
 use crate::wire::error::DecodeError;
 use crate::wire::headers::TraceContext;
+use crate::wire::journal::{self, JournalRecord};
 use crate::wire::outgoing::{self, Header, Subject};
 use crate::wire::{ban, case, decision, policy, shadow};
 
@@ -82,6 +83,13 @@ impl Encoder {
         let record =
             out.record(Topic::Policies).key_bytes(Some(told.hash.as_bytes())).value_bytes(Some(&value));
         with_headers(record, outgoing::headers(Subject::Policy, &told.hash, &NO_TRACE)).finish();
+    }
+
+    /// The journal's record of a batch.
+    pub(crate) fn journal(&mut self, told: &JournalRecord, shard: u32, out: &mut OutBatch) {
+        let (key, value) = (shard.to_string(), journal::encode(told));
+        let record = out.record(Topic::Journal).partition(shard.cast_signed());
+        record.key_bytes(Some(key.as_bytes())).value_bytes(Some(&value)).finish();
     }
 
     /// A record that could not be decided: byte for byte, or its coordinates and digest when that would be too large

@@ -1,16 +1,32 @@
 //! The life of a shard: wait for ownership, take over, run, and again when it had to be given up.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::engine::Engine;
-use crate::stream::{Ownership, OwnershipEvent};
+use crate::clock;
+use crate::engine::ban::BanChange;
+use crate::engine::key::HashSeed;
+use crate::engine::policy::Policy;
+use crate::state::{Checkpoints, Generation, Meta};
+use crate::stream::{Coordinates, OutBatch, Ownership, OwnershipEvent, Step, Transactions};
 use crate::wire::interaction::DecodeLimits;
 
-use super::restore::read_bans;
-use super::score::{Report, Scorer};
+use super::chain::basis;
+use super::checkpoint::Checkpointer;
+use super::commit::{Committer, Job};
+use super::follow::Foundry;
+use super::kafka_logs::KafkaLogs;
+use super::logs::FollowError;
+use super::recover::{self, Candidates, Pages, Start};
+use super::replica::{Replica, by_entity};
+use super::reset::reset;
+use super::score::{Probe, Report};
 use super::shard::{Shard, ShardError, ShardSettings, Wishes};
+
+/// How long the brokers may take for one answer.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Time between two attempts to be of use.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -18,7 +34,9 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// Where a live shard stands, for those who ask whether it is ready.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Another instance owns the shard, or the group is settling.
+    /// State is being restored and the journal followed, outside of the group.
+    Following,
+    /// Another instance owns the shard, or the group is settling. The journal is followed.
     Waiting,
     /// The group cannot be reached; why, in words. It is tried on.
     OutOfReach(String),
@@ -35,44 +53,57 @@ pub type Told = dyn FnMut(&mut Report) + Send;
 
 /// What a live shard needs from its surroundings.
 pub struct Surroundings<'s> {
-    /// Makes an engine without state, under the newest policy.
-    pub engine: &'s (dyn Fn() -> Engine + Sync),
-    /// Is called behind each commit.
+    /// The policy that is configured now.
+    pub policy: &'s (dyn Fn() -> Arc<Policy> + Sync),
+    /// The secret of key hashes.
+    pub seed: HashSeed,
+    /// Is called behind each commit, and with what is learnt while following.
     pub told: Arc<Mutex<Told>>,
     /// Is told each change of stage.
     pub stage: &'s (dyn Fn(Stage) + Sync),
     /// Bounds of records and fields.
     pub limits: DecodeLimits,
+    /// Where checkpoints are kept; without it a restart follows the journal from its last reset.
+    pub checkpoints: Option<Arc<Mutex<Checkpoints>>>,
+    /// For tests: is told each record before it is scored.
+    pub probe: Option<Probe>,
+    /// For tests: is told each step of a transaction before it begins.
+    pub steps: Option<Arc<dyn Fn(Step) + Send + Sync>>,
 }
 
 /// Runs a shard until told to stop. What a moment's trouble ends begins anew; what cannot get better is returned.
 ///
 /// # Errors
-/// A property is refused, a topic is missing, or access is denied.
+/// A property is refused, a topic is missing, access is denied, or the journal gives other outputs than it tells.
 pub fn run_live(
     settings: &Arc<ShardSettings>,
     wishes: &mut Wishes,
     around: &Surroundings<'_>,
 ) -> Result<(), ShardError> {
+    let foundry = Foundry {
+        seed: around.seed,
+        names: settings.names.clone(),
+        shard: settings.shard,
+        limits: around.limits,
+        basis: basis(&around.seed, &around.limits),
+        probe: around.probe.clone(),
+    };
+    let mut faults = Faults::default();
     while !wishes.stop.load(Ordering::Relaxed) {
-        (around.stage)(Stage::Waiting);
-        let member = Arc::new(Mutex::new(Ownership::join(&settings.kafka, &settings.names)?));
-        let ended = if wait_for_ownership(settings, &member, wishes, around)? {
-            (around.stage)(Stage::TakingOver);
-            own(settings, &member, wishes, around)
-        } else {
-            Ok(())
-        };
-        leave(member);
-        match ended {
+        let checkpointer = around.checkpoints.as_ref().map(|checkpoints| {
+            Checkpointer::new(Arc::clone(settings), Arc::clone(checkpoints), settings.checkpoint_every)
+        });
+        let skip = faults.skip();
+        let life = Life { settings, foundry: &foundry, around, wishes, skip, checkpointer };
+        match life.live() {
             Ok(()) => {}
-            Err(ShardError::GaveUp(why)) => {
-                tracing::warn!(%why, "the shard was given up; its state is dropped");
-                (around.stage)(Stage::GaveUp(why));
-                std::thread::park_timeout(AGAIN);
+            Err(ShardError::Faulted { at, reason }) => {
+                tracing::error!(record = ?at, %reason, "scoring failed; the state is dropped and restored");
+                faults.note(at);
+                (around.stage)(Stage::GaveUp(reason));
             }
-            Err(ShardError::Stream(error)) if !error.is_lasting() => {
-                tracing::warn!(%error, "taking the shard over failed and is tried again");
+            Err(error) if passes(&error) => {
+                tracing::warn!(%error, "the shard was given up; its state is dropped");
                 (around.stage)(Stage::GaveUp(error.to_string()));
                 std::thread::park_timeout(AGAIN);
             }
@@ -82,48 +113,207 @@ pub fn run_live(
     Ok(())
 }
 
-/// True once the shard is owned; false when told to stop before.
-fn wait_for_ownership(
-    settings: &ShardSettings,
-    member: &Mutex<Ownership>,
-    wishes: &mut Wishes,
-    around: &Surroundings<'_>,
-) -> Result<bool, ShardError> {
-    while !wishes.stop.load(Ordering::Relaxed) {
-        (wishes.turned)();
-        let member = member.lock().unwrap_or_else(PoisonError::into_inner);
-        if member.owns(settings.shard.cast_signed()) {
-            return Ok(true);
-        }
-        if let Some(OwnershipEvent::Problem(error)) = member.next(Duration::from_millis(100)) {
-            if error.is_lasting() {
-                return Err(error.into());
-            }
-            tracing::warn!(%error, "waiting for the shard");
-            (around.stage)(Stage::OutOfReach(error.to_string()));
+/// Whether trying again can help.
+fn passes(error: &ShardError) -> bool {
+    match error {
+        ShardError::GaveUp(_) => true,
+        ShardError::Stream(error) | ShardError::Follow(FollowError::Stream(error)) => !error.is_lasting(),
+        ShardError::Follow(error) => error.needs_reset(),
+        ShardError::Input(_) | ShardError::Thread(_) | ShardError::State(_) | ShardError::Faulted { .. } => {
+            false
         }
     }
-    Ok(false)
 }
 
-fn own(
-    settings: &Arc<ShardSettings>,
-    member: &Arc<Mutex<Ownership>>,
-    wishes: &mut Wishes,
-    around: &Surroundings<'_>,
-) -> Result<(), ShardError> {
-    let mut engine = (around.engine)();
-    let bans = read_bans(settings)?;
-    tracing::info!(bans = bans.len(), policy = %engine.policy().hash, "taking the shard over; windows are empty");
-    let restored = engine.restore_bans(bans);
-    let scorer = Scorer::new(engine, settings.names.clone(), around.limits);
-    let told = Arc::clone(&around.told);
-    let told = move |report: &mut Report| (told.lock().unwrap_or_else(PoisonError::into_inner))(report);
-    // Readers of this process know all bans before the first event is scored.
-    told(&mut Report { bans: restored, ..Report::default() });
-    let shard = Shard::take_over(Arc::clone(settings), scorer, Arc::clone(member), told)?;
-    (around.stage)(Stage::Running);
-    shard.run(wishes)
+/// Records at which scoring failed: after the second time they are passed over.
+#[derive(Default)]
+struct Faults {
+    seen: BTreeMap<Coordinates, u32>,
+}
+
+impl Faults {
+    fn note(&mut self, at: Option<Coordinates>) {
+        if let Some(at) = at {
+            *self.seen.entry(at).or_default() += 1;
+        }
+    }
+
+    fn skip(&self) -> BTreeSet<Coordinates> {
+        self.seen.iter().filter(|(_, times)| **times >= 2).map(|(at, _)| *at).collect()
+    }
+}
+
+/// One life of a shard in this process: follow, join, wait, own.
+struct Life<'l, 's> {
+    settings: &'l Arc<ShardSettings>,
+    foundry: &'l Foundry,
+    around: &'l Surroundings<'s>,
+    wishes: &'l mut Wishes,
+    skip: BTreeSet<Coordinates>,
+    checkpointer: Option<Checkpointer>,
+}
+
+impl Life<'_, '_> {
+    fn live(mut self) -> Result<(), ShardError> {
+        (self.around.stage)(Stage::Following);
+        let mut logs = KafkaLogs::new(Arc::clone(self.settings), (self.around.policy)())?;
+        let mut start = self.begin(&mut logs)?;
+        (self.around.stage)(Stage::Waiting);
+        let member = Arc::new(Mutex::new(Ownership::join(&self.settings.kafka, &self.settings.names)?));
+        let ended = match self.wait_for_ownership(&member, &mut start, &mut logs) {
+            Ok(true) => self.own(&member, start, logs),
+            Ok(false) => Ok(()),
+            Err(error) => Err(error),
+        };
+        leave(member);
+        ended
+    }
+
+    /// Restores what can be restored, and follows the journal to its end.
+    fn begin(&mut self, logs: &mut KafkaLogs) -> Result<Start, ShardError> {
+        let mut start = self.start(logs)?;
+        if let Start::Follow(follower) = &mut start {
+            let mut told = following(&self.around.told);
+            match follower.catch_up(self.foundry, logs, &mut told) {
+                Ok(()) => tracing::info!(line = %follower.replica.line, "followed the journal to its end"),
+                Err(error) if error.needs_reset() => start = Start::Anew(error.to_string()),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(start)
+    }
+
+    fn start(&self, logs: &mut KafkaLogs) -> Result<Start, FollowError> {
+        let mut on_disk = self.around.checkpoints.clone().map(OnDisk);
+        let candidates: Option<&mut dyn Candidates> = match &mut on_disk {
+            Some(on_disk) => Some(on_disk),
+            None => None,
+        };
+        recover::start(self.foundry, logs, candidates)
+    }
+
+    /// True once the shard is owned; false when told to stop before. A standby follows meanwhile.
+    fn wait_for_ownership(
+        &mut self,
+        member: &Mutex<Ownership>,
+        start: &mut Start,
+        logs: &mut KafkaLogs,
+    ) -> Result<bool, ShardError> {
+        while !self.wishes.stop.load(Ordering::Relaxed) {
+            (self.wishes.turned)();
+            let patience = match start {
+                Start::Follow(_) => Duration::ZERO,
+                Start::Anew(_) => Duration::from_millis(100),
+            };
+            let news = {
+                let member = member.lock().unwrap_or_else(PoisonError::into_inner);
+                if member.owns(self.settings.shard.cast_signed()) {
+                    return Ok(true);
+                }
+                member.next(patience)
+            };
+            if let Some(OwnershipEvent::Problem(error)) = news {
+                if error.is_lasting() {
+                    return Err(error.into());
+                }
+                tracing::warn!(%error, "waiting for the shard");
+                (self.around.stage)(Stage::OutOfReach(error.to_string()));
+            }
+            if let Start::Follow(follower) = start {
+                let mut told = following(&self.around.told);
+                match follower.step(self.foundry, logs, Duration::from_millis(50), &mut told) {
+                    Ok(_) => {
+                        if let Some(checkpointer) = &mut self.checkpointer {
+                            // All that is followed is committed.
+                            checkpointer.turn(&mut follower.replica, Some(u64::MAX));
+                        }
+                    }
+                    Err(error) if error.needs_reset() => *start = Start::Anew(error.to_string()),
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Fences earlier owners, comes to the journal's end, and goes on from there.
+    fn own(
+        self,
+        member: &Arc<Mutex<Ownership>>,
+        start: Start,
+        mut logs: KafkaLogs,
+    ) -> Result<(), ShardError> {
+        (self.around.stage)(Stage::TakingOver);
+        let settings = self.settings;
+        let transactions = Transactions::open(&settings.kafka, settings.shard, &settings.names, PATIENCE)?;
+        let (mut told, mut followed) = (telling(&self.around.told), following(&self.around.told));
+        let told_behind = telling(&self.around.told);
+        let mut committer = Committer::start(
+            Arc::clone(settings),
+            Arc::clone(member),
+            transactions,
+            told_behind,
+            self.around.steps.clone(),
+        )?;
+        // What nobody could follow may have been begun anew by the owner before this one.
+        let start = match start {
+            Start::Anew(_) => self.start(&mut logs)?,
+            start => start,
+        };
+        let replica = match start {
+            Start::Follow(mut follower) => match follower.catch_up(self.foundry, &mut logs, &mut followed) {
+                Ok(()) => follower.replica,
+                Err(error) if error.needs_reset() => {
+                    self.reset(&error.to_string(), &mut logs, &mut committer)?
+                }
+                Err(error) => return Err(error.into()),
+            },
+            Start::Anew(why) => self.reset(&why, &mut logs, &mut committer)?,
+        };
+        drop(logs);
+        // Readers of this process know all bans before the first event is scored.
+        let bans = by_entity(replica.scorer.engine().bans()).into_values().map(BanChange::InForce).collect();
+        told(&mut Report { bans, ..Report::default() });
+        tracing::info!(line = %replica.line, policy = %replica.scorer.engine().policy().hash, "took the shard over");
+        let shard = Shard::new(
+            Arc::clone(settings),
+            replica,
+            committer,
+            Arc::clone(member),
+            self.skip,
+            self.checkpointer,
+        )?;
+        (self.around.stage)(Stage::Running);
+        shard.run(self.wishes)
+    }
+
+    fn reset(
+        &self,
+        why: &str,
+        logs: &mut KafkaLogs,
+        committer: &mut Committer,
+    ) -> Result<Replica, ShardError> {
+        tracing::warn!(%why, "state begins anew: it is warmed up with what the topics hold");
+        let mut job = Job::default();
+        let replica = reset(self.foundry, logs, (self.around.policy)(), clock::now(), &mut job)?;
+        committer.submit(job)?;
+        Ok(replica)
+    }
+}
+/// Checkpoints in the state directory of this process.
+struct OnDisk(Arc<Mutex<Checkpoints>>);
+
+impl Candidates for OnDisk {
+    fn list(&mut self) -> Result<Vec<Generation>, String> {
+        let checkpoints = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        checkpoints.published().map_err(|error| error.to_string())
+    }
+
+    fn load(&mut self, generation: u64) -> Result<(Meta, Pages<'_>), String> {
+        let checkpoints = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let pages = checkpoints.load(generation).map_err(|error| error.to_string())?;
+        Ok((pages.meta().clone(), Box::new(pages.map(|page| page.map_err(|error| error.to_string())))))
+    }
 }
 
 fn leave(member: Arc<Mutex<Ownership>>) {
@@ -133,4 +323,15 @@ fn leave(member: Arc<Mutex<Ownership>>) {
             tracing::warn!("leaving the group took too long; it learns of it by the session timeout");
         }
     }
+}
+
+fn telling(told: &Arc<Mutex<Told>>) -> impl FnMut(&mut Report) + Send + 'static {
+    let told = Arc::clone(told);
+    move |report| (told.lock().unwrap_or_else(PoisonError::into_inner))(report)
+}
+
+/// The same, for what is followed: its bytes were told by their owner.
+fn following(told: &Arc<Mutex<Told>>) -> impl FnMut(&mut Report, &OutBatch) + 'static {
+    let mut told = telling(told);
+    move |report, _| told(report)
 }

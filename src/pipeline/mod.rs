@@ -1,32 +1,59 @@
-//! Who runs what: threads, batches, transactions, ownership.
+//! Who runs what: threads, batches, transactions, ownership, recovery.
 //!
 //! ```text
 //!  reader threads        shard thread                       committing thread
-//!  (one a topic)  --->   gather, score, encode   --- job -->   one transaction
-//!                 <---   (owns the engine)       <-- room --   then: told to readers
-//!     pause              commands before events              offsets, outputs: all or nothing
+//!  (one a topic)  --->   gather, score, journal, encode -- job -->   one transaction
+//!                 <---   (owns the state)               <- room --   then: told to readers
+//!     pause              slices of a checkpoint  -- pages -->  writing thread
 //! ```
 //!
-//! One batch is scored while the one before is committed; nothing else overlaps. State that holds what could not be
-//! committed is dropped, and the shard acquired anew. `score` knows no broker: live and tests run the same.
+//! One batch is scored while the one before is committed; nothing else overlaps. `replica.rs` is the state and the line it
+//! stands on; owner (`shard.rs`), standby and recovery (`follow.rs`, `recover.rs`, `reset.rs`) apply batches through it and
+//! nothing else. State that holds what could not be committed is dropped and restored. What reads the logs again
+//! does so through [`Logs`], so that the same code runs on Kafka and on logs in memory.
 
 mod batch;
+mod chain;
+mod checkpoint;
 mod commit;
 mod encode;
+mod follow;
+mod growth;
 mod hits;
+mod intake;
+mod journal_tail;
+mod kafka_logs;
 mod lead;
+mod line;
 mod live;
+mod logs;
 mod merge;
+mod positions;
+mod recover;
+mod replica;
+mod reset;
 mod restore;
 mod score;
 mod shard;
 mod tally;
+mod topic_end;
+mod touched;
 
 pub use self::batch::Batch;
+pub use self::chain::{Chain, basis};
+pub use self::commit::{Answer, Job, answer, is_in};
+pub use self::follow::{Followed, Follower, Foundry};
 pub use self::hits::Hits;
+pub use self::kafka_logs::KafkaLogs;
+pub use self::line::{Broken, Entry, Line, Positions, Range};
 pub use self::live::{Stage, Surroundings, Told, run_live};
+pub use self::logs::{FollowError, JournalPage, Logs};
 pub use self::merge::Merge;
+pub use self::recover::{Candidates, Pages, Start, start};
+pub use self::replica::{Replica, Work};
+pub use self::reset::reset;
 pub use self::restore::read_bans;
-pub use self::score::{Report, Scorer, Touched, TouchedBy};
-pub use self::shard::{Shard, ShardError, ShardSettings, Wishes};
+pub use self::score::{Inputs, Probe, Report, Scorer};
+pub use self::shard::{ShardError, ShardSettings, Wishes};
 pub use self::tally::Tally;
+pub use self::touched::{Touched, TouchedBy};

@@ -1,34 +1,31 @@
 //! Scoring a batch: decode, merge, apply, encode. Knows no broker and no clock; the same for live and for a follower.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::engine::address::Address;
 use crate::engine::ban::BanChange;
 use crate::engine::command::Command;
 use crate::engine::decision::{Decision, Judgement, Reason};
-use crate::engine::entity::{Entity, EntityKind};
+use crate::engine::entity::Entity;
 use crate::engine::event::Arrival;
 use crate::engine::policy::{Mode, Policy, Settings};
-use crate::engine::subject::Profile;
 use crate::engine::time::Timestamp;
 use crate::engine::verdict::Verdict;
 use crate::engine::{Ahead, DeadLetterReason, Engine, Input, Outcome, Outputs, Prepared};
-use crate::stream::{self, OutBatch, RecordRef, Topic, TopicNames};
+use crate::stream::{self, Coordinates, OutBatch, RecordRef, Topic, TopicNames};
 use crate::wire::command;
 use crate::wire::error::DecodeError;
-use crate::wire::headers::Header;
+use crate::wire::feedback;
+use crate::wire::headers::{Header, TraceContext};
 use crate::wire::interaction::{DecodeLimits, Decoded, decode};
+use crate::wire::journal::JournalRecord;
 
 use super::batch::{Batch, Index};
 use super::encode::Encoder;
 use super::hits::Hits;
 use super::merge::Merge;
 use super::tally::Tally;
-
-/// Entities above allow of one batch that the readers of this process are told about; the rest are looked up when
-/// somebody asks.
-const TOUCHED_MAX: usize = 2_000;
+use super::touched::{Touched, touch};
 
 /// What scoring a batch did, beside what it tells.
 #[derive(Debug, Default)]
@@ -49,34 +46,25 @@ pub struct Report {
     pub seconds: f64,
 }
 
-/// What is known of an entity after a decision on it.
-#[derive(Clone, Debug)]
-pub struct Touched {
-    /// What the engine remembers.
-    pub profile: Option<Profile>,
-    /// Newest decision on it in this batch, if any.
-    pub verdict: Option<TouchedBy>,
+/// What goes into the engine as one batch, in this order.
+#[derive(Debug)]
+pub struct Inputs<'b> {
+    /// A policy that takes effect.
+    pub policy: Option<Arc<Policy>>,
+    /// Times to come to, ascending.
+    pub ticks: &'b [Timestamp],
+    /// The records.
+    pub batch: &'b Batch,
+    /// Records that are not applied: scoring them failed. They become dead letters.
+    pub skip: &'b BTreeSet<Coordinates>,
+    /// The time that decisions tell.
+    pub decided_at: Timestamp,
 }
 
-/// A decision as readers of this process see it.
-#[derive(Clone, Debug)]
-pub struct TouchedBy {
-    /// The decision.
-    pub decision: crate::engine::decision::DecisionId,
-    /// When the event counted.
-    pub at: Timestamp,
-    /// What was done.
-    pub action: String,
-    /// The answer.
-    pub verdict: Verdict,
-    /// Points.
-    pub score: i32,
-    /// Public codes of its reasons.
-    pub codes: Vec<String>,
-}
+/// Is told each record before it is scored: how a test makes scoring fail.
+pub type Probe = Arc<dyn Fn(Coordinates) + Send + Sync>;
 
 /// Scores batches, one after the other.
-#[derive(Debug)]
 pub struct Scorer {
     engine: Engine,
     encoder: Encoder,
@@ -84,6 +72,11 @@ pub struct Scorer {
     names: TopicNames,
     outputs: Outputs,
     ahead: Ahead,
+    probe: Option<Probe>,
+    /// What is being scored.
+    at: Option<Coordinates>,
+    /// What decisions and revisions tell as the time they were made.
+    decided_at: Timestamp,
 }
 
 /// A record of the merge: what it is and what it says.
@@ -93,7 +86,19 @@ impl Scorer {
     /// A scorer around an engine.
     pub fn new(engine: Engine, names: TopicNames, limits: DecodeLimits) -> Self {
         let encoder = Encoder::new(names.clone());
-        Self { engine, encoder, limits, names, outputs: Outputs::default(), ahead: Ahead::default() }
+        let (outputs, ahead, decided_at) = (Outputs::default(), Ahead::default(), Timestamp::default());
+        Self { engine, encoder, limits, names, outputs, ahead, probe: None, at: None, decided_at }
+    }
+
+    /// The same, told each record before it is scored.
+    #[must_use]
+    pub fn probed(self, probe: Option<Probe>) -> Self {
+        Self { probe, ..self }
+    }
+
+    /// The record that was being scored last: after a panic, the one that caused it.
+    pub fn at(&self) -> Option<Coordinates> {
+        self.at
     }
 
     /// The engine.
@@ -101,46 +106,86 @@ impl Scorer {
         &self.engine
     }
 
+    /// The engine.
+    pub fn engine_mut(&mut self) -> &mut Engine {
+        &mut self.engine
+    }
+
     /// Tells the text of the policy that holds.
     pub fn tell_policy(&mut self, out: &mut OutBatch) {
         self.encoder.policy(self.engine.policy(), out);
     }
 
+    /// Tells changes of bans that no input caused.
+    pub(super) fn tell_bans(&mut self, changes: &[BanChange], out: &mut OutBatch) {
+        changes.iter().for_each(|change| self.encoder.ban(change, out));
+    }
+
+    /// Tells the journal's record of a batch.
+    pub(super) fn tell_journal(&mut self, record: &JournalRecord, shard: u32, out: &mut OutBatch) {
+        self.encoder.journal(record, shard, out);
+    }
+
+    /// Applies one batch. Returns the records that were passed over.
+    pub fn apply(
+        &mut self,
+        inputs: &Inputs<'_>,
+        out: &mut OutBatch,
+        report: &mut Report,
+    ) -> Vec<Coordinates> {
+        self.decided_at = inputs.decided_at;
+        if let Some(policy) = &inputs.policy {
+            self.activate(Arc::clone(policy), out);
+        }
+        for now in inputs.ticks {
+            self.tick(*now, out, report);
+        }
+        for index in inputs.batch.lanes(Topic::Commands).into_values().flatten() {
+            self.command(inputs.batch.get(index), out, report);
+        }
+        for index in inputs.batch.lanes(Topic::Feedback).into_values().flatten() {
+            self.feedback(inputs.batch.get(index), out, report);
+        }
+        let skipped = self.score(inputs, out, report);
+        self.at = None;
+        self.profile_touched(report);
+        report.hits.keep_declared(self.engine.policy());
+        skipped
+    }
+
     /// A policy takes effect: its text is told in the same transaction as the first decision under it.
-    pub fn activate(&mut self, policy: Arc<Policy>, out: &mut OutBatch) {
+    fn activate(&mut self, policy: Arc<Policy>, out: &mut OutBatch) {
         self.encoder.policy(&policy, out);
         self.engine.apply(Input::Policy(policy), &mut self.outputs);
         self.outputs.clear();
     }
 
     /// Time has come to `now` although nothing happened.
-    pub fn tick(&mut self, now: Timestamp, out: &mut OutBatch, report: &mut Report) {
+    fn tick(&mut self, now: Timestamp, out: &mut OutBatch, report: &mut Report) {
         self.outputs.clear();
         self.engine.apply(Input::Tick(now), &mut self.outputs);
         self.tell_bans_and_cases(out, report);
         report.as_of = report.as_of.max(now);
     }
 
-    /// Scores a batch: commands first, then interactions in merged order. `decided_at` is the time that decisions tell.
-    pub fn score(&mut self, batch: &Batch, decided_at: Timestamp, out: &mut OutBatch, report: &mut Report) {
-        for index in batch.lanes(Topic::Commands).into_values().flatten() {
-            self.command(batch.get(index), out, report);
-        }
+    /// Interactions in merged order.
+    fn score(&mut self, inputs: &Inputs<'_>, out: &mut OutBatch, report: &mut Report) -> Vec<Coordinates> {
+        let batch = inputs.batch;
         let settings = self.engine.policy().settings.clone();
         let limits = self.limits;
         let lanes = batch.lanes(Topic::Interactions).into_values();
         let lanes = lanes.map(|lane| lane.into_iter().map(|index| head(batch, index, &settings, &limits)));
         let mut merged = Merge::new(lanes);
+        let mut skipped = Vec::new();
         let mut together = Vec::with_capacity(Ahead::EVENTS);
         loop {
             together.extend(merged.by_ref().take(Ahead::EVENTS));
             if together.is_empty() {
-                break;
+                return skipped;
             }
-            self.interactions(&mut together, decided_at, out, report);
+            pass_over(&mut together, inputs.skip, &mut skipped);
+            self.interactions(&mut together, inputs.decided_at, out, report);
         }
-        self.profile_touched(report);
-        report.hits.keep_declared(self.engine.policy());
     }
 
     /// What the engine knows of entities that somebody asked for.
@@ -181,6 +226,10 @@ impl Scorer {
             Ok(decoded) => decoded,
             Err(error) => return self.dead_letter(record, &error, out, report),
         };
+        self.at = Some(record.at);
+        if let Some(probe) = &self.probe {
+            probe(record.at);
+        }
         let event = &decoded.event;
         let append_time = append_time(&record, event.occurred_at);
         let arrival = Arrival {
@@ -239,6 +288,23 @@ impl Scorer {
         self.tell_bans_and_cases(out, report);
     }
 
+    fn feedback(&mut self, record: RecordRef<'_>, out: &mut OutBatch, report: &mut Report) {
+        let feedback = match feedback::decode(record.value) {
+            Ok(feedback) => feedback,
+            Err(error) => return self.dead_letter(record, &error, out, report),
+        };
+        let arrival = Arrival {
+            topic: self.names.get(record.at.topic),
+            partition: record.at.partition,
+            offset: record.at.offset,
+            append_time: append_time(&record, feedback.at),
+        };
+        self.outputs.clear();
+        let outcome = self.engine.apply(Input::Feedback(&feedback, arrival), &mut self.outputs);
+        report.tally.count(outcome);
+        self.tell_bans_and_cases(out, report);
+    }
+
     fn dead_letter(
         &mut self,
         record: RecordRef<'_>,
@@ -257,6 +323,14 @@ impl Scorer {
         }
         for case in self.outputs.cases.drain(..) {
             self.encoder.case(&case, out);
+        }
+        self.tell_revisions(out);
+    }
+
+    /// Decisions that replace earlier ones go where those went; the trace of the event is not remembered.
+    fn tell_revisions(&mut self, out: &mut OutBatch) {
+        for revision in self.outputs.revisions.drain(..) {
+            self.encoder.decision(&revision.decision(), self.decided_at, &TraceContext::default(), out);
         }
     }
 
@@ -289,6 +363,18 @@ fn head<'b>(
         Err(_) => append_time(&record, Timestamp::default()),
     };
     (at, (record, decoded))
+}
+
+/// Takes records whose scoring failed before for what they are.
+fn pass_over(together: &mut [Item<'_>], skip: &BTreeSet<Coordinates>, skipped: &mut Vec<Coordinates>) {
+    if skip.is_empty() {
+        return;
+    }
+    for (record, decoded) in together.iter_mut().filter(|(record, _)| skip.contains(&record.at)) {
+        skipped.push(record.at);
+        let words = "scoring this record failed twice: the log of weir has the reason";
+        *decoded = Err(DecodeError::new(DeadLetterReason::EngineFault, "", words));
+    }
 }
 
 fn with_headers<'b, T>(record: &RecordRef<'b>, read: impl FnOnce(&[Header<'b>]) -> T) -> T {
@@ -325,34 +411,5 @@ fn count(judgement: &Judgement, shadow: &[Reason], hits: &mut Hits) {
         if judgement.quality[..at].iter().all(|earlier| earlier.code != quality.code) {
             hits.fall_short(quality.code);
         }
-    }
-}
-
-/// Notes the subjects of a decision above allow for the readers of this process.
-fn touch(decision: &Decision<'_>, report: &mut Report) {
-    let event = decision.event;
-    let subjects = [
-        (EntityKind::User, event.user.as_deref().map(str::to_owned)),
-        (EntityKind::Device, event.device.id.as_deref().map(str::to_owned)),
-        (EntityKind::Ip, decision.judgement.address.map(|address: Address| address.to_string())),
-    ];
-    for (kind, value) in subjects.into_iter().filter_map(|(kind, value)| Some((kind, value?))) {
-        let entity = Entity::new(kind, value);
-        if report.touched.len() < TOUCHED_MAX || report.touched.contains_key(&entity) {
-            let verdict = Some(touched_by(decision));
-            report.touched.insert(entity, Touched { profile: None, verdict });
-        }
-    }
-}
-
-fn touched_by(decision: &Decision<'_>) -> TouchedBy {
-    let judgement = decision.judgement;
-    TouchedBy {
-        decision: judgement.id,
-        at: judgement.effective_at,
-        action: decision.event.action.clone().into_owned(),
-        verdict: judgement.verdict,
-        score: judgement.score,
-        codes: judgement.reasons.iter().map(|reason| reason.source.code.clone()).collect(),
     }
 }

@@ -1,6 +1,7 @@
 //! The shard: the only loop that owns state. Gather, score, hand over, while the batch before is committed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,24 +10,28 @@ use std::time::Duration;
 use crate::clock::{self, Stopwatch};
 use crate::engine::entity::Entity;
 use crate::engine::policy::Policy;
-use crate::engine::time::Span;
+use crate::engine::time::{Span, Timestamp};
 use crate::metrics::{self, EvictionCause};
-use crate::stream::{
-    Input, InputEvent, InputLimits, InputOffset, InputProblem, KafkaSettings, Lookup, Ownership, StreamError,
-    Topic, TopicNames, TopicStart, Transactions,
-};
+use crate::state::StateError;
+use crate::stream::{Coordinates, InputProblem, KafkaSettings, Ownership, StreamError, TopicNames};
+use crate::wire::journal::JournalKind;
 
 use super::batch::Batch;
+use super::checkpoint::Checkpointer;
 use super::commit::{Committer, GiveUp, Job};
-use super::lead::Leads;
-use super::score::{Report, Scorer};
+use super::growth::Growth;
+use super::intake::Intake;
+use super::line::Entry;
+use super::logs::FollowError;
+use super::replica::{Replica, Work};
+use super::score::Report;
 
-/// How long a question to the brokers may take.
-const PATIENCE: Duration = Duration::from_secs(30);
 /// How long the last batch may take to be committed once it is to stop.
 const FAREWELL: Duration = Duration::from_secs(5);
-/// A tick is fed at most so often.
-const TICK_EVERY: Duration = Duration::from_secs(1);
+/// How often state is accounted for.
+const ACCOUNT_EVERY: Duration = Duration::from_secs(1);
+/// While the stream is silent the journal gets a record so often: it must never run empty.
+const JOURNAL_EVERY: Duration = Duration::from_secs(60);
 
 /// What is fixed for a shard.
 #[derive(Clone, Debug)]
@@ -45,7 +50,9 @@ pub struct ShardSettings {
     pub merge_wait: Duration,
     /// A partition that is ahead of the slowest one by more append time than this is paused in catch-up.
     pub lead_span: Span,
-    /// Whether the stream's time is the wall clock's: then a tick a second moves expiry while nothing happens.
+    /// A checkpoint is begun so long after the last one.
+    pub checkpoint_every: Duration,
+    /// Whether the stream's time is the wall clock's: then ticks move expiry while nothing happens.
     pub ticks: bool,
 }
 
@@ -70,18 +77,45 @@ pub enum ShardError {
     /// A partition cannot be read on.
     #[error("{topic}{}: {}", place(.0), .0.error, topic = .0.topic)]
     Input(InputProblem),
+    /// The journal cannot be followed.
+    #[error("{0}")]
+    Follow(#[from] FollowError),
+    /// Scoring a record panicked: the state is of no use any more.
+    #[error("scoring {} failed: {reason}", record(.at.as_ref()))]
+    Faulted {
+        /// The record, where it is known.
+        at: Option<Coordinates>,
+        /// What the panic said.
+        reason: String,
+    },
     /// State was given up because a batch could not be committed; the shard is to be acquired anew.
     #[error("{0}")]
     GaveUp(String),
+    /// The folder of local state.
+    #[error(transparent)]
+    State(#[from] StateError),
     /// A thread could not be started.
     #[error("starting a thread: {0}")]
     Thread(#[from] std::io::Error),
+}
+
+fn record(at: Option<&Coordinates>) -> String {
+    at.map_or_else(
+        || "a batch".to_owned(),
+        |at| format!("{}/{} at offset {}", at.topic, at.partition, at.offset),
+    )
 }
 
 fn place(problem: &InputProblem) -> String {
     let partition = problem.partition.map(|partition| format!("/{partition}")).unwrap_or_default();
     let offset = problem.offset.map(|offset| format!(" at offset {offset}")).unwrap_or_default();
     partition + &offset
+}
+
+impl From<InputProblem> for ShardError {
+    fn from(problem: InputProblem) -> Self {
+        ShardError::Input(problem)
+    }
 }
 
 impl From<GiveUp> for ShardError {
@@ -91,52 +125,55 @@ impl From<GiveUp> for ShardError {
 }
 
 /// A shard that is owned, with its input open.
-pub struct Shard {
+pub(super) struct Shard {
     settings: Arc<ShardSettings>,
-    scorer: Scorer,
-    input: Input,
+    replica: Replica,
+    intake: Intake,
     committer: Committer,
     member: Arc<Mutex<Ownership>>,
     /// Room of committed jobs, to be used again.
     spare: Vec<Job>,
-    leads: Leads,
-    /// Where each partition goes on, as handed over last.
-    positions: BTreeMap<(Topic, i32), i64>,
+    /// Records that are not scored: it failed.
+    skip: BTreeSet<Coordinates>,
     /// Evictions told so far, by table.
     evicted: BTreeMap<String, [u64; 2]>,
-    started: Stopwatch,
-    ticked: Stopwatch,
+    accounted: Stopwatch,
+    journalled: Stopwatch,
+    /// Number of the newest record of the journal that is known to be committed.
+    committed: Option<u64>,
+    checkpointer: Option<Checkpointer>,
+    growth: Growth,
 }
 
 impl Shard {
-    /// Takes a shard over that this member owns: fences earlier owners, then reads where they came to.
+    /// Goes on from where a replica stands. Earlier owners are fenced: `committer` has the producer that did it.
     ///
     /// # Errors
-    /// A topic is missing, access is denied, a committed offset is no longer held, or no broker answers.
-    pub fn take_over(
+    /// A topic is missing, access is denied, a position is no longer held, or no broker answers.
+    pub(super) fn new(
         settings: Arc<ShardSettings>,
-        scorer: Scorer,
+        replica: Replica,
+        committer: Committer,
         member: Arc<Mutex<Ownership>>,
-        told: impl FnMut(&mut Report) + Send + 'static,
+        skip: BTreeSet<Coordinates>,
+        checkpointer: Option<Checkpointer>,
     ) -> Result<Self, ShardError> {
-        let transactions = Transactions::open(&settings.kafka, settings.shard, &settings.names, PATIENCE)?;
-        let starts = starts(&settings)?;
-        let positions = positions(&starts);
-        let limits = InputLimits { batch_records: settings.records_max.min(5_000), ..InputLimits::default() };
-        let input = Input::open(&settings.kafka, &settings.names, &starts, limits, PATIENCE)?;
-        let committer = Committer::start(Arc::clone(&settings), Arc::clone(&member), transactions, told)?;
+        let intake = Intake::open(Arc::clone(&settings), &replica.line.positions)?;
+        let growth = Growth::watch(Arc::clone(&settings))?;
         Ok(Self {
+            growth,
             settings,
-            scorer,
-            input,
+            replica,
+            intake,
             committer,
             member,
             spare: Vec::new(),
-            leads: Leads::default(),
-            positions,
+            skip,
             evicted: BTreeMap::new(),
-            started: Stopwatch::start(),
-            ticked: Stopwatch::start(),
+            accounted: Stopwatch::start(),
+            journalled: Stopwatch::start(),
+            committed: None,
+            checkpointer,
         })
     }
 
@@ -144,8 +181,7 @@ impl Shard {
     ///
     /// # Errors
     /// The shard has to be acquired anew, or cannot be run.
-    pub fn run(mut self, wishes: &mut Wishes) -> Result<(), ShardError> {
-        self.tell_policy()?;
+    pub(super) fn run(mut self, wishes: &mut Wishes) -> Result<(), ShardError> {
         while !wishes.stop.load(Ordering::Relaxed) {
             (wishes.turned)();
             self.check_ownership()?;
@@ -154,15 +190,8 @@ impl Shard {
         if !self.committer.close(FAREWELL)? {
             tracing::warn!("the last batch is not committed: it is decided again after the next start");
         }
-        self.input.close(Duration::from_secs(1));
+        self.intake.close();
         Ok(())
-    }
-
-    /// The first transaction: the text of the policy under which the shard begins.
-    fn tell_policy(&mut self) -> Result<(), ShardError> {
-        let mut job = Job::default();
-        self.scorer.tell_policy(&mut job.out);
-        self.hand_over(job)
     }
 
     fn check_ownership(&self) -> Result<(), ShardError> {
@@ -177,107 +206,92 @@ impl Shard {
 
     /// One batch: gather, score, hand over.
     fn step(&mut self, wishes: &mut Wishes) -> Result<(), ShardError> {
-        let batch = self.gather(wishes)?;
+        let (committer, spare, committed) = (&mut self.committer, &mut self.spare, &mut self.committed);
+        let free = || {
+            take_back(committer, spare, committed)?;
+            Ok(committer.is_free())
+        };
+        let gathered = self.intake.gather(free, || wishes.stop.load(Ordering::Relaxed))?;
+        let batch = Batch::from(&self.replica.line.positions, gathered);
+        let policy = wishes.policies.try_iter().last();
         let mut job = self.spare.pop().unwrap_or_default();
-        if let Some(policy) = wishes.policies.try_iter().last() {
-            self.scorer.activate(policy, &mut job.out);
+        let ticks = self.ticks();
+        if !batch.ranges.is_empty() || !ticks.is_empty() || policy.is_some() {
+            self.score(&batch, policy, ticks, &mut job)?;
         }
-        let watch = Stopwatch::start();
-        self.scorer.score(&batch, clock::now(), &mut job.out, &mut job.report);
-        self.tick(&mut job);
-        self.scorer.look_up((wishes.wanted)(), &mut job.report);
-        job.report.seconds = watch.seconds();
-        job.offsets = self.moved(batch.offsets());
-        batch.records.into_iter().for_each(|records| self.input.recycle(records));
-        self.hand_over(job)
-    }
-
-    /// Those that are not where they were: an end that is reached alone is no reason for a transaction.
-    fn moved(&mut self, offsets: Vec<InputOffset>) -> Vec<InputOffset> {
-        let moves =
-            |at: &InputOffset| self.positions.insert((at.topic, at.partition), at.next) != Some(at.next);
-        offsets.into_iter().filter(moves).collect()
-    }
-
-    /// Records until the interval is over, the batch is full, or there is something else to do. While the batch before is
-    /// being committed this one may grow; for partitions that are known to have older records it waits a little.
-    fn gather(&mut self, wishes: &Wishes) -> Result<Batch, ShardError> {
-        let (watch, mut batch, mut records) = (Stopwatch::start(), Batch::default(), 0);
-        let mut seen = BTreeSet::new();
-        loop {
-            self.take_back()?;
-            let left = self.settings.interval.saturating_sub(watch.elapsed());
-            let over = left.is_zero() && self.committer.is_free() && !self.awaits(&seen, watch.elapsed());
-            if over || records >= self.settings.records_max || wishes.stop.load(Ordering::Relaxed) {
-                return Ok(batch);
-            }
-            match self.input.next(left.max(Duration::from_millis(1))) {
-                InputEvent::Records(more) => {
-                    records += more.len();
-                    self.leads.note(&more, self.started.elapsed());
-                    let interactions = more.iter().filter(|record| record.at.topic == Topic::Interactions);
-                    seen.extend(interactions.map(|record| record.at.partition));
-                    batch.records.push(more);
-                    self.keep_together();
-                }
-                InputEvent::Problem(problem) if problem.stops => return Err(ShardError::Input(problem)),
-                InputEvent::Problem(problem) => {
-                    tracing::warn!(%problem.error, topic = %problem.topic, "reading");
-                }
-                InputEvent::Idle => {}
-            }
-        }
-    }
-
-    /// Whether it is worth waiting for a partition that brought nothing to this batch.
-    fn awaits(&self, seen: &BTreeSet<i32>, gathered: Duration) -> bool {
-        let patience = self.settings.interval.saturating_add(self.settings.merge_wait);
-        // A batch without records would wait for the same partitions again and again.
-        !seen.is_empty()
-            && gathered < patience
-            && self.leads.awaits(seen, clock::now(), self.started.elapsed())
-    }
-
-    /// Pauses partitions that run ahead, and goes on with those that were waited for.
-    fn keep_together(&mut self) {
-        let change = self.leads.change(self.settings.lead_span, self.started.elapsed());
-        if !change.pause.is_empty() {
-            tracing::debug!(partitions = ?change.pause, "paused: ahead of the slowest");
-            self.input.pause(Topic::Interactions, &change.pause);
-        }
-        if !change.resume.is_empty() {
-            tracing::debug!(partitions = ?change.resume, "resumed");
-            self.input.resume(Topic::Interactions, &change.resume);
-        }
-    }
-
-    /// Jobs that were committed give their room back.
-    fn take_back(&mut self) -> Result<(), GiveUp> {
-        while let Some(mut job) = self.committer.finished()? {
-            job.out.clear();
-            job.report = Report::default();
-            job.complete = None;
-            self.spare.push(job);
+        self.replica.scorer.look_up((wishes.wanted)(), &mut job.report);
+        self.intake.recycle(batch.records);
+        self.housekeeping()?;
+        self.hand_over(job)?;
+        if let Some(checkpointer) = &mut self.checkpointer {
+            checkpointer.turn(&mut self.replica, self.committed);
         }
         Ok(())
     }
 
-    fn tick(&mut self, job: &mut Job) {
-        if self.ticked.elapsed() >= TICK_EVERY {
-            self.ticked = Stopwatch::start();
-            self.keep_together();
-            let now = clock::now();
-            // Time must not pass events that are known to come: in catch-up they move it themselves.
-            if self.settings.ticks && self.leads.is_caught_up(now, self.started.elapsed()) {
-                self.scorer.tick(now, &mut job.out, &mut job.report);
-            }
-            self.account();
+    /// Scores a batch and journals it.
+    fn score(
+        &mut self,
+        batch: &Batch,
+        policy: Option<Arc<Policy>>,
+        ticks: Vec<Timestamp>,
+        job: &mut Job,
+    ) -> Result<(), ShardError> {
+        let watch = Stopwatch::start();
+        let holds = policy.as_ref().unwrap_or_else(|| self.replica.scorer.engine().policy());
+        let entry = Entry {
+            kind: JournalKind::Batch,
+            policy: holds.hash.to_string(),
+            ticks,
+            ranges: batch.ranges(),
+            skipped: Vec::new(),
+        };
+        let work = Work { entry: &entry, policy, batch, bans: &[], decided_at: clock::now() };
+        self.lead(&work, job)?;
+        job.report.seconds = watch.seconds();
+        self.journalled = Stopwatch::start();
+        Ok(())
+    }
+
+    /// A panic of the engine is caught here, at the batch: what it leaves behind is not gone on with.
+    fn lead(&mut self, work: &Work<'_>, job: &mut Job) -> Result<(), ShardError> {
+        let (replica, skip) = (&mut self.replica, &self.skip);
+        let led = catch_unwind(AssertUnwindSafe(|| replica.lead(work, skip, job)));
+        led.map_err(|panic| ShardError::Faulted { at: self.replica.scorer.at(), reason: words_of(&*panic) })
+    }
+
+    /// Time to be told: when something is due, or the journal would fall silent. Not before all that is known to come:
+    /// in catch-up events move time themselves.
+    fn ticks(&self) -> Vec<Timestamp> {
+        let now = clock::now();
+        let due = self.replica.scorer.engine().next_due().is_some_and(|due| due <= now);
+        let silent = self.journalled.elapsed() >= JOURNAL_EVERY;
+        if self.settings.ticks && (due || silent) && self.intake.is_caught_up() {
+            vec![now]
+        } else {
+            Vec::new()
         }
+    }
+
+    fn housekeeping(&mut self) -> Result<(), ShardError> {
+        if self.accounted.elapsed() >= ACCOUNT_EVERY {
+            self.accounted = Stopwatch::start();
+            self.intake.keep_together();
+            self.account();
+            if self.growth.add_to(&mut self.replica.line.positions) {
+                tracing::info!(
+                    partitions = self.replica.line.positions.len(),
+                    "the inputs have new partitions"
+                );
+                self.intake = Intake::open(Arc::clone(&self.settings), &self.replica.line.positions)?;
+            }
+        }
+        Ok(())
     }
 
     /// Hands a batch to the committer; one without anything in it is kept for the next.
     fn hand_over(&mut self, mut job: Job) -> Result<(), ShardError> {
-        if job.out.is_empty() && job.offsets.is_empty() && job.report.touched.is_empty() {
+        if job.out.is_empty() && job.report.touched.is_empty() {
             self.spare.push(job);
             return Ok(());
         }
@@ -287,7 +301,7 @@ impl Shard {
     }
 
     fn account(&mut self) {
-        for table in self.scorer.engine().accounts() {
+        for table in self.replica.scorer.engine().accounts() {
             metrics::state(&table.name, table.stats.entries, table.stats.bytes);
             let now = [table.stats.expired, table.stats.evicted];
             let told = self.evicted.insert(table.name.clone(), now).unwrap_or_default();
@@ -297,27 +311,25 @@ impl Shard {
     }
 }
 
-fn positions(starts: &[TopicStart]) -> BTreeMap<(Topic, i32), i64> {
-    let each = |start: &TopicStart| {
-        let topic = start.topic;
-        start.positions.clone().into_iter().map(move |(partition, next)| ((topic, partition), next))
-    };
-    starts.iter().flat_map(each).collect()
+/// Jobs that were committed give their room back.
+fn take_back(
+    committer: &mut Committer,
+    spare: &mut Vec<Job>,
+    committed: &mut Option<u64>,
+) -> Result<(), GiveUp> {
+    while let Some(mut job) = committer.finished()? {
+        *committed = job.end.take().map(|(seq, _)| seq).or(*committed);
+        job.out.clear();
+        job.report = Report::default();
+        job.complete = None;
+        job.offsets.clear();
+        spare.push(job);
+    }
+    Ok(())
 }
 
-/// Where each input topic goes on: at the committed offset, else at the beginning of what is held.
-fn starts(settings: &ShardSettings) -> Result<Vec<TopicStart>, StreamError> {
-    let lookup = Lookup::open(&settings.kafka, &settings.names)?;
-    [Topic::Commands, Topic::Interactions].into_iter().map(|topic| start(&lookup, topic)).collect()
-}
-
-fn start(lookup: &Lookup, topic: Topic) -> Result<TopicStart, StreamError> {
-    let partitions = lookup.partitions(topic, PATIENCE)?;
-    let committed = lookup.committed(topic, partitions, PATIENCE)?;
-    let position = |(partition, committed): (i32, &Option<i64>)| match committed {
-        Some(next) => Ok((partition, *next)),
-        None => Ok((partition, lookup.held(topic, partition, PATIENCE)?.low)),
-    };
-    let positions = (0..partitions).zip(&committed).map(position).collect::<Result<_, _>>()?;
-    Ok(TopicStart { topic, positions })
+/// What a panic said.
+pub(super) fn words_of(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "it panicked".to_owned())
 }

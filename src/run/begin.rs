@@ -8,14 +8,22 @@ use std::time::Duration;
 
 use crate::commands::{Failure, setup};
 use crate::config::Config;
+use crate::engine::time::Span;
 use crate::stream::{self, Difference, StreamError, Topic};
 
 /// How long Kafka may take for its first answer.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Looks at the topics.
-pub(super) fn check_topics(config: &Config) -> Result<(), Failure> {
+/// Looks at the topics. `longest` is the longest window of the policy: what state is warmed up with must be held as long.
+pub(super) fn check_topics(config: &Config, longest: Span) -> Result<(), Failure> {
     let plan = setup::topics(config);
+    if config.topics.retention < longest {
+        tracing::warn!(
+            retention = %config.topics.retention,
+            longest_window = %longest,
+            "interactions are held for less than the longest window: state that has to begin anew knows less"
+        );
+    }
     let differences = match stream::check(&setup::kafka(config), &plan, PATIENCE) {
         Ok(differences) => differences,
         Err(error @ StreamError::Denied { .. }) => {

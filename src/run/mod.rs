@@ -21,6 +21,7 @@ use crate::desk::{Check, Desk, ReaderTime, Readiness, Serving};
 use crate::engine::Engine;
 use crate::engine::policy::Policy;
 use crate::pipeline::{ShardError, ShardSettings, Stage, Surroundings, Wishes, run_live};
+use crate::state::{Checkpoints, Steps};
 use crate::wire::interaction::DecodeLimits;
 use crate::{log, metrics};
 
@@ -90,7 +91,10 @@ impl Service {
         if let Some(desk) = &desk {
             tracing::info!(address = %desk.address(), "serving /metrics, /healthz, /readyz and /v1/subjects");
         }
-        begin::check_topics(&self.config)?;
+        begin::check_topics(
+            &self.config,
+            Engine::new(self.policy.load_full(), setup::seed(&self.config)).longest_window(),
+        )?;
         for check in [Check::Brokers, Check::Topics] {
             self.readiness.pass(check);
         }
@@ -133,23 +137,44 @@ impl Service {
             records_max: self.config.batch.records_max,
             merge_wait: setup::lasting(self.config.batch.merge_wait),
             lead_span: self.config.batch.lead_span,
+            checkpoint_every: setup::lasting(self.config.state.checkpoint_interval),
             ticks: true,
         });
         let seed = setup::seed(&self.config);
         let telling = Telling::new(Arc::clone(&self.serving));
         let record_max = usize::try_from(self.config.kafka.record_bytes_max).unwrap_or(usize::MAX);
         let around = Surroundings {
-            engine: &|| Engine::new(self.policy.load_full(), seed),
+            policy: &|| self.policy.load_full(),
+            seed,
             told: Arc::new(Mutex::new(move |report: &mut crate::pipeline::Report| telling.tell(report))),
             stage: &|stage| self.stage(&stage),
             limits: DecodeLimits { record_max, ..DecodeLimits::default() },
+            checkpoints: Some(self.checkpoints()?),
+            probe: None,
+            steps: None,
         };
         run_live(&settings, wishes, &around)
+    }
+
+    /// The checkpoints of this instance; their folder belongs to one process at a time.
+    fn checkpoints(&self) -> Result<Arc<Mutex<Checkpoints>>, ShardError> {
+        let dir = &self.config.state.dir;
+        let hint = format!("weir run, group {}", self.config.kafka.group);
+        let opened = Checkpoints::open(dir, &hint, Steps::default())?;
+        for note in opened.notes() {
+            tracing::warn!(dir = %dir.display(), "{note}");
+        }
+        Ok(Arc::new(Mutex::new(opened)))
     }
 
     fn stage(&self, stage: &Stage) {
         let readiness = &self.readiness;
         match stage {
+            Stage::Following => {
+                readiness
+                    .fail(Check::Shard, "state is being restored; this instance is not yet in the group");
+                readiness.fail(Check::Scoring, "state is being restored");
+            }
             Stage::Waiting => {
                 readiness.fail(Check::Shard, "another instance owns the shard, or the group is settling");
                 readiness.fail(Check::Scoring, "this instance owns no shard");

@@ -143,10 +143,7 @@ pub fn key(change: &BanChange) -> String {
 pub fn encode(change: &BanChange) -> Option<Vec<u8>> {
     match change {
         BanChange::Gone(_) => None,
-        BanChange::InForce(bans) => {
-            let (strongest, others) = bans.split_first()?;
-            Some(record::write(&BanRecord::of(strongest, others, None)))
-        }
+        BanChange::InForce(bans) => BanRecord::in_force(bans).map(|record| record::write(&record)),
         BanChange::Lifted { ban, actor, reason, at, .. } => {
             let lift = LiftRecord { actor: actor.clone(), reason: reason.clone(), at: (*at).into() };
             Some(record::write(&BanRecord::of(ban, &[], Some(lift))))
@@ -172,6 +169,20 @@ pub fn decode(key: Option<&[u8]>, value: Option<&[u8]>) -> Result<BanChange, Dec
 }
 
 impl BanRecord {
+    /// The record of an entity's bans, strongest first; `None` when there are none.
+    pub fn in_force(bans: &[Ban]) -> Option<Self> {
+        let (strongest, others) = bans.split_first()?;
+        Some(Self::of(strongest, others, None))
+    }
+
+    /// The bans of the entity, strongest first; none when they were lifted.
+    pub fn into_bans(self) -> Vec<Ban> {
+        match self.into_change() {
+            BanChange::InForce(bans) => bans,
+            BanChange::Lifted { .. } | BanChange::Gone(_) => Vec::new(),
+        }
+    }
+
     fn of(strongest: &Ban, others: &[Ban], lifted: Option<LiftRecord>) -> Self {
         let top = BanEntry::from(strongest);
         Self {

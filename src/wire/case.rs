@@ -7,7 +7,7 @@ use super::error::DecodeError;
 use super::quantity::EpochMillis;
 use super::record;
 use super::words::EntityText;
-use crate::engine::case::{Case, CaseStatus};
+use crate::engine::case::{Case, CaseOutcome, CaseStatus, Resolution};
 
 /// The state of a case after a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -39,6 +39,42 @@ pub struct CaseRecord {
     /// The first accounts that belong to it, in order of appearance; a bounded sample.
     #[schemars(example = serde_json::json!(["u-1", "u-2"]))]
     pub accounts: Vec<String>,
+    /// What a person decided; with status `resolved` only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = serde_json::json!({
+        "outcome": "cleared", "actor": "alice@example.org", "reason": "a village fair", "at": 1_750_000_000_000_i64
+    }))]
+    pub resolution: Option<ResolutionRecord>,
+}
+
+/// What a person decided about a case.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct ResolutionRecord {
+    /// What it was.
+    pub outcome: CaseOutcomeWord,
+    /// A person or a service.
+    #[schemars(example = &"alice@example.org")]
+    pub actor: String,
+    /// Why, for people.
+    #[schemars(example = &"a village fair")]
+    pub reason: String,
+    /// When.
+    pub at: EpochMillis,
+}
+
+/// What a case turned out to be. Readers take a word they do not know for `inconclusive`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline, extend("examples" = ["cleared"], "x-unit" = "word"))]
+pub enum CaseOutcomeWord {
+    /// Abuse.
+    Confirmed,
+    /// Honest.
+    Cleared,
+    /// It cannot be told.
+    #[serde(other)]
+    Inconclusive,
 }
 
 /// Where a case stands. Readers take a word they do not know for `grown`: still open.
@@ -88,6 +124,7 @@ impl From<&Case> for CaseRecord {
             updated_at: case.updated_at.into(),
             events: case.events,
             accounts: case.accounts.clone(),
+            resolution: case.resolution.as_ref().map(ResolutionRecord::from),
         }
     }
 }
@@ -110,6 +147,37 @@ impl From<CaseRecord> for Case {
             updated_at: record.updated_at.into(),
             events: record.events,
             accounts: record.accounts,
+            resolution: record.resolution.map(Resolution::from),
+        }
+    }
+}
+
+impl From<&Resolution> for ResolutionRecord {
+    fn from(resolution: &Resolution) -> Self {
+        Self {
+            outcome: match resolution.outcome {
+                CaseOutcome::Confirmed => CaseOutcomeWord::Confirmed,
+                CaseOutcome::Cleared => CaseOutcomeWord::Cleared,
+                CaseOutcome::Inconclusive => CaseOutcomeWord::Inconclusive,
+            },
+            actor: resolution.actor.clone(),
+            reason: resolution.reason.clone(),
+            at: resolution.at.into(),
+        }
+    }
+}
+
+impl From<ResolutionRecord> for Resolution {
+    fn from(record: ResolutionRecord) -> Self {
+        Self {
+            outcome: match record.outcome {
+                CaseOutcomeWord::Confirmed => CaseOutcome::Confirmed,
+                CaseOutcomeWord::Cleared => CaseOutcome::Cleared,
+                CaseOutcomeWord::Inconclusive => CaseOutcome::Inconclusive,
+            },
+            actor: record.actor,
+            reason: record.reason,
+            at: record.at.into(),
         }
     }
 }
@@ -132,6 +200,12 @@ mod tests {
             updated_at: Timestamp::from_millis(1_750_000_600_000),
             events: 40_000,
             accounts: vec!["u1".into(), "ü2".into()],
+            resolution: (status == CaseStatus::Resolved).then(|| Resolution {
+                outcome: CaseOutcome::Cleared,
+                actor: "ann".into(),
+                reason: "a fair".into(),
+                at: Timestamp::from_millis(1_750_000_600_000),
+            }),
         }
     }
 

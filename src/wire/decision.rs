@@ -39,6 +39,16 @@ pub fn key<'d>(decision: &Decision<'d>) -> Cow<'d, str> {
     }
 }
 
+/// The value without its last field, `decided_at`: what is the same whenever and wherever the decision is made.
+pub fn timeless(value: &[u8]) -> &[u8] {
+    let from = value.len().saturating_sub(DECIDED_AT.len() + 24);
+    let last = value[from..].windows(DECIDED_AT.len()).rposition(|part| part == DECIDED_AT.as_bytes());
+    last.map_or(value, |at| &value[..from + at])
+}
+
+/// The key of the last field.
+const DECIDED_AT: &str = r#","decided_at":"#;
+
 /// The record headers: CloudEvents in binary mode, with the trace of the event. `id` is the decision's, as text.
 pub fn headers<'h>(id: &'h str, trace: &TraceContext<'h>) -> impl Iterator<Item = outgoing::Header<'h>> {
     outgoing::headers(Subject::Decision, id, trace)
@@ -94,7 +104,7 @@ fn times(decision: &Decision<'_>, decided_at: Timestamp, out: &mut Vec<u8>) {
     field(out, r#"},"occurred_at":"#, &decision.event.occurred_at.millis());
     field(out, r#","effective_at":"#, &decision.judgement.effective_at.millis());
     field(out, r#","append_time":"#, &arrival.append_time.millis());
-    field(out, r#","decided_at":"#, &decided_at.millis());
+    field(out, DECIDED_AT, &decided_at.millis());
     raw(out, "}");
 }
 

@@ -1,4 +1,6 @@
 //! `risk.feedback.v1`: what services learn about a decision later on. The record key is the decision's id.
+//!
+//! Taken on decisions to challenge or hold, until their `revisable_until`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +10,7 @@ use super::moment::Moment;
 use super::record::{self, invalid};
 use super::text;
 use crate::engine::decision::DecisionId;
-use crate::engine::time::Timestamp;
+use crate::engine::feedback::{Feedback, FeedbackResult};
 
 /// The most bytes of an id, a name or a reason.
 const TEXT_MAX: usize = 1024;
@@ -25,7 +27,7 @@ pub struct FeedbackRecord {
     #[schemars(example = &"3-9-00c0ffee00c0ffee-0", regex(pattern = "^-?[0-9]+-[0-9]+-[0-9a-f]{16}-[0-9]+$"))]
     pub decision_id: String,
     /// What was learnt.
-    pub result: FeedbackResult,
+    pub result: FeedbackWord,
     /// Who says so: a person or a service.
     #[schemars(length(min = 1, max = 1024), example = &"captcha-gateway")]
     pub actor: String,
@@ -41,34 +43,17 @@ pub struct FeedbackRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline, extend("examples" = ["challenge_passed"], "x-unit" = "word"))]
-pub enum FeedbackResult {
-    /// Proof was asked for and given.
+pub enum FeedbackWord {
+    /// Proof was asked for and given: a revision allows the event.
     ChallengePassed,
-    /// Proof was asked for and not given, or wrong.
+    /// Proof was asked for and not given, or wrong: a revision holds the event for a person.
     ChallengeFailed,
-    /// Proof was asked for and nothing came in time.
+    /// Proof was asked for and nothing came in time: the decision stays; an answer that comes after all still counts.
     ChallengeExpired,
-    /// A late label: it was abuse.
+    /// A late label: it was abuse. A revision rejects the event.
     ConfirmedAbuse,
-    /// A late label: it was honest.
+    /// A late label: it was honest. A revision allows the event.
     ConfirmedHonest,
-}
-
-/// Feedback, checked.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Feedback {
-    /// Identity; the same id twice counts once.
-    pub id: String,
-    /// The decision it is about.
-    pub decision: DecisionId,
-    /// What was learnt.
-    pub result: FeedbackResult,
-    /// Who says so.
-    pub actor: String,
-    /// When it was learnt.
-    pub at: Timestamp,
-    /// Why, for people.
-    pub reason: Option<String>,
 }
 
 /// Reads feedback.
@@ -83,7 +68,7 @@ pub fn decode(value: Option<&[u8]>) -> Result<Feedback, DecodeError> {
     Ok(Feedback {
         id: record.feedback_id,
         decision: decision.map_err(|error| invalid("decision_id", error.to_string()))?,
-        result: record.result,
+        result: record.result.into(),
         actor: record.actor,
         at: record.at.read("at")?,
         reason: record.reason.filter(|reason| !text::is_blank(reason)),
@@ -95,17 +80,42 @@ pub fn encode(feedback: &Feedback) -> Vec<u8> {
     record::write(&FeedbackRecord {
         feedback_id: feedback.id.clone(),
         decision_id: feedback.decision.to_string(),
-        result: feedback.result,
+        result: feedback.result.into(),
         actor: feedback.actor.clone(),
         at: feedback.at.into(),
         reason: feedback.reason.clone(),
     })
 }
 
+impl From<FeedbackWord> for FeedbackResult {
+    fn from(word: FeedbackWord) -> Self {
+        match word {
+            FeedbackWord::ChallengePassed => FeedbackResult::ChallengePassed,
+            FeedbackWord::ChallengeFailed => FeedbackResult::ChallengeFailed,
+            FeedbackWord::ChallengeExpired => FeedbackResult::ChallengeExpired,
+            FeedbackWord::ConfirmedAbuse => FeedbackResult::ConfirmedAbuse,
+            FeedbackWord::ConfirmedHonest => FeedbackResult::ConfirmedHonest,
+        }
+    }
+}
+
+impl From<FeedbackResult> for FeedbackWord {
+    fn from(result: FeedbackResult) -> Self {
+        match result {
+            FeedbackResult::ChallengePassed => FeedbackWord::ChallengePassed,
+            FeedbackResult::ChallengeFailed => FeedbackWord::ChallengeFailed,
+            FeedbackResult::ChallengeExpired => FeedbackWord::ChallengeExpired,
+            FeedbackResult::ConfirmedAbuse => FeedbackWord::ConfirmedAbuse,
+            FeedbackResult::ConfirmedHonest => FeedbackWord::ConfirmedHonest,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::engine::input::DeadLetterReason;
+    use crate::engine::time::Timestamp;
 
     fn feedback() -> Feedback {
         Feedback {
@@ -120,7 +130,10 @@ mod tests {
 
     #[test]
     fn feedback_reads_back_as_written() {
-        assert_eq!(decode(Some(&encode(&feedback()))), Ok(feedback()));
+        for result in FeedbackResult::ALL {
+            let feedback = Feedback { result, ..feedback() };
+            assert_eq!(decode(Some(&encode(&feedback))), Ok(feedback));
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::ban::BanRecord;
 use super::decision::SourceRecord;
 use super::error::DecodeError;
 use super::quantity::EpochMillis;
@@ -15,7 +16,7 @@ use super::record::{self, invalid};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "Journal record", deny_unknown_fields)]
 pub struct JournalRecord {
-    /// `batch`: these inputs were applied. `reset`: state began anew at these positions; what was before is void.
+    /// What the record says; a reader that meets a word it does not know cannot follow the shard any further.
     pub kind: JournalKind,
     /// Which line of state: a new one begins with each reset.
     #[schemars(length(min = 1), example = &"2025-06-15T12:00:00.000Z-0")]
@@ -45,6 +46,10 @@ pub struct JournalRecord {
     #[schemars(example = serde_json::json!([{ "source":
         { "topic": "engagement.interactions.v1", "partition": 3, "offset": 10 }, "reason": "engine_fault" }]))]
     pub skipped: Vec<SkippedRecord>,
+    /// With `bans` only: the bans in force from here on, a part of them in each such record.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(example = serde_json::json!([]))]
+    pub bans: Vec<BanRecord>,
     /// The next offset of every partition of the shard, after this batch.
     #[schemars(example = serde_json::json!([
         { "topic": "engagement.interactions.v1", "partition": 3, "offset": 120 }
@@ -57,10 +62,16 @@ pub struct JournalRecord {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline, extend("examples" = ["batch"], "x-unit" = "word"))]
 pub enum JournalKind {
-    /// Inputs were applied.
+    /// Inputs were applied, and what came of them was told in the same transaction.
     Batch,
-    /// State began anew.
+    /// State begins anew, with a new lineage and these positions; what was before is void.
     Reset,
+    /// Older inputs, from before the positions, were applied to warm the windows up. Nothing of it was told.
+    Warm,
+    /// The bans that were in force by their topic are taken over.
+    Bans,
+    /// State is warm. How the bans in force differ from those taken over was told in the same transaction.
+    Ready,
 }
 
 /// Offsets of one partition, half open.
@@ -130,6 +141,7 @@ mod tests {
             ticks: vec![EpochMillis(1_750_000_000_000)],
             ranges: vec![OffsetRange { topic: "t".into(), partition: 3, from, to }],
             skipped: vec![SkippedRecord { source: source(10), reason: "engine_fault".into() }],
+            bans: Vec::new(),
             positions: vec![source(120)],
         }
     }

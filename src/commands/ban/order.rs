@@ -35,8 +35,9 @@ fn fresh_id(at: Timestamp) -> String {
 
 /// The record of a command, if the pipeline would take it.
 fn record(command: &Command) -> Result<OutBatch, Failure> {
-    let (CommandAction::Ban { entity, .. } | CommandAction::Unban { entity, .. }) = &command.action;
-    if !can_be(entity) {
+    if let CommandAction::Ban { entity, .. } | CommandAction::Unban { entity, .. } = &command.action
+        && !can_be(entity)
+    {
         return Err(Failure::of_usage(format!("`{}` is no address", entity.value)));
     }
     let value = command::encode(command);

@@ -183,12 +183,21 @@ impl Limit {
         }
     }
 
-    /// The same limit with room for as much as `before` could hold: a maximum that is lowered and raised again within
-    /// its window gives no fresh quota.
+    /// How many events it can keep apart; 0 when it only counts them. Never falls over reloads: see
+    /// [`Limit::with_room`].
+    pub fn room(&self) -> usize {
+        match &self.form {
+            Form::SlidingLog(log) => log.room(),
+            Form::Unlimited | Form::SlidingWindow(_) | Form::Bucket(_) | Form::Calendar(_) => 0,
+        }
+    }
+
+    /// The same limit with room for at least so many events: a maximum that is lowered and raised again within its
+    /// window gives no fresh quota.
     #[must_use]
-    pub fn remembering(mut self, before: &Limit) -> Self {
-        if let (Form::SlidingLog(log), Form::SlidingLog(before)) = (&mut self.form, &before.form) {
-            *log = log.remembering(before);
+    pub fn with_room(mut self, events: usize) -> Self {
+        if let Form::SlidingLog(log) = &mut self.form {
+            *log = log.with_room(events);
         }
         self
     }

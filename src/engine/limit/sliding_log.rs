@@ -33,8 +33,12 @@ impl SlidingLog {
         HEADER + self.capacity
     }
 
-    pub(super) fn remembering(self, before: &Self) -> Self {
-        Self { capacity: self.capacity.max(before.capacity), ..self }
+    pub(super) fn room(&self) -> usize {
+        self.capacity
+    }
+
+    pub(super) fn with_room(self, events: usize) -> Self {
+        Self { capacity: self.capacity.max(events.min(MOST as usize)), ..self }
     }
 
     pub(super) fn same_window(&self, other: &Self) -> bool {

@@ -108,6 +108,8 @@ pub struct Settings {
     pub hold_default: Verdict,
     /// Decisions may be revised for this long.
     pub retroactive_window: Span,
+    /// Memory for decisions that may be revised, in bytes.
+    pub retroactive_budget: u64,
     /// Memory for the user, device and address profiles, in bytes each.
     pub profile_budget: u64,
     /// Profiles idle longer than this are forgotten.

@@ -7,11 +7,21 @@
 //!
 //! Memory: a record that was not touched for longer than `idle` is dead. It counts as absent, is reset when its
 //! key comes back, and removed by [`Table::sweep`]. When the budget is used up, a new key takes the place of a
-//! dead record near its own, else of the one there that was touched longest ago; that is counted and told.
+//! dead record near its own. Without one it depends: a plain table lets the record there go that was touched longest ago.
+//! One with an [`Overflow`] lets a record go only for a key that came more often than it did (admission as in TinyLFU,
+//! Einziger, Friedman and Manes 2017), and what it counted becomes an estimate; a key that is not admitted gets the *guest*
+//! record, which is empty for each, lives for one event, and is no part of the state. All that is counted and told.
 
+mod admission;
+mod mark;
+mod overflow;
+mod saved;
 mod segment;
 
-use self::segment::{HEAD, Probe, Segment, set_touched, touched};
+pub use self::overflow::{Estimate, Overflow};
+
+use self::mark::touched;
+use self::segment::{HEAD, Probe, Segment};
 use super::prefetch::prefetch;
 use super::slab::{BlockRef, Spill};
 use super::time::{Span, Timestamp};
@@ -39,11 +49,29 @@ pub struct TableSpec {
     pub spill_bytes: u64,
 }
 
+impl TableSpec {
+    /// The budget, held at what 8 records a segment need.
+    fn held_budget(&self) -> u64 {
+        let least = SEGMENTS as u64 * Segment::bytes_of(FIRST_CAPACITY, stride(self.words));
+        self.budget_bytes.max(least)
+    }
+}
+
 /// Where a record is. Valid until the next insertion, removal or sweep in its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
     segment: u32,
     index: u32,
+}
+
+impl Slot {
+    /// The guest record: behind the segments.
+    pub(super) const GUEST: Slot = Slot { segment: SEGMENTS as u32, index: 0 };
+
+    /// Whether it is the record of a key that was not admitted.
+    pub fn is_guest(self) -> bool {
+        self == Self::GUEST
+    }
 }
 
 /// A record that was found or made.
@@ -55,6 +83,8 @@ pub struct Entry {
     pub fresh: bool,
     /// Whether a living record of another key had to go for it.
     pub evicted: bool,
+    /// When it is fresh: what is known of how often the key came while it had no record.
+    pub known: Estimate,
 }
 
 /// The account of a table.
@@ -68,6 +98,8 @@ pub struct TableStats {
     pub expired: u64,
     /// Living records that made room for others.
     pub evicted: u64,
+    /// Events of keys that were not admitted.
+    pub not_admitted: u64,
     /// Blocks in use.
     pub blocks: u64,
     /// Blocks that were asked for beyond the budget.
@@ -86,7 +118,12 @@ pub struct Table {
     spill: Spill,
     expired: u64,
     evicted: u64,
-    /// Records made since [`Table::take_made`] was asked last.
+    not_admitted: u64,
+    /// What is known of keys without a record.
+    overflow: Option<Overflow>,
+    /// The record that had to go last: its key, when it was touched, its cells. Valid until the next insertion.
+    displaced: (u64, Timestamp, Vec<u32>),
+    /// Records made, and events not admitted, since [`Table::take_made`] was asked last.
     made: usize,
     /// The next place to sweep: segment and index.
     cursor: (usize, usize),
@@ -96,18 +133,36 @@ impl Table {
     /// An empty table; allocates as it fills.
     pub fn new(mut spec: TableSpec) -> Self {
         let stride = stride(spec.words);
-        let least = SEGMENTS as u64 * Segment::bytes_of(FIRST_CAPACITY, stride);
-        spec.budget_bytes = spec.budget_bytes.max(least);
+        spec.budget_bytes = spec.held_budget();
         let spill = Spill::new(spec.spill_bytes);
-        let segments = vec![Segment::default(); SEGMENTS];
-        let unused = SEGMENTS as u64;
-        let (expired, evicted, made, cursor) = (0, 0, 0, (0, 0));
-        Self { spec, stride, segments, unused, bytes: 0, spill, expired, evicted, made, cursor }
+        let mut segments = vec![Segment::default(); SEGMENTS];
+        segments.push(Segment::with_capacity(1, stride));
+        Self {
+            spec,
+            stride,
+            segments,
+            unused: SEGMENTS as u64,
+            bytes: 0,
+            spill,
+            expired: 0,
+            evicted: 0,
+            not_admitted: 0,
+            overflow: None,
+            displaced: (0, Timestamp::default(), Vec::new()),
+            made: 0,
+            cursor: (0, 0),
+        }
     }
 
-    /// An empty table that takes over the blocks of another one, whose records are about to be moved here.
-    pub fn succeeding(spec: TableSpec, old: &Table) -> Self {
-        Self { spill: old.spill.clone(), ..Self::new(spec) }
+    /// This table, empty, with the blocks and the overflow of another one, whose records are about to be moved here.
+    #[must_use]
+    pub fn succeeding(mut self, old: &Table) -> Self {
+        self.spill = old.spill.clone();
+        self.overflow = match (self.overflow, &old.overflow) {
+            (Some(new), Some(old)) => Some(new.succeeding(old)),
+            (new, _) => new,
+        };
+        self
     }
 
     /// Gives back the block that a moved record no longer has a cell for.
@@ -128,31 +183,37 @@ impl Table {
         }
     }
 
-    /// The record of a key, made when it is absent, emptied when it is dead; touched at `now` in any case.
+    /// The record of a key, made when it is absent, emptied when it is dead; touched at `now` in any case. Without room for
+    /// it, it is the guest record.
     #[inline]
     pub fn find_or_insert(&mut self, key: u64, now: Timestamp) -> Entry {
+        self.find_or_insert_as(key, now, 1)
+    }
+
+    #[inline]
+    fn find_or_insert_as(&mut self, key: u64, now: Timestamp, touches: u32) -> Entry {
         let key = nonzero(key);
         let segment = segment_of(key);
         match self.segments[segment].probe(key, self.stride) {
             Some(Probe::Found(index)) => {
                 let fresh = self.touch(segment, index, now);
-                Entry { slot: slot(segment, index), fresh, evicted: false }
+                let known = if fresh { self.known(key, now) } else { Estimate::default() };
+                Entry { slot: slot(segment, index), fresh, evicted: false, known }
             }
             Some(Probe::Free(index))
                 if self.segments[segment].len < most_records(self.segments[segment].capacity) =>
             {
                 self.place(segment, index, key, now);
-                Entry { slot: slot(segment, index), fresh: true, evicted: false }
+                Entry { slot: slot(segment, index), fresh: true, evicted: false, known: self.known(key, now) }
             }
-            _ => self.make_room(segment, key, now),
+            _ => self.make_room(segment, key, now, touches),
         }
     }
 
     /// The cells of a record.
     #[inline]
     pub fn cells(&self, slot: Slot) -> &[u32] {
-        let record = self.segments[slot.segment as usize].record(slot.index as usize, self.stride);
-        &record[HEAD..HEAD + self.spec.words]
+        &self.record(slot)[HEAD..HEAD + self.spec.words]
     }
 
     /// The cells of a record.
@@ -175,7 +236,7 @@ impl Table {
 
     /// The latest time a record was touched at.
     pub fn touched(&self, slot: Slot) -> Timestamp {
-        touched(self.segments[slot.segment as usize].record(slot.index as usize, self.stride))
+        touched(self.record(slot))
     }
 
     /// Asks the processor to load what finding a key begins with; [`Table::prefetch`] is fast soon after.
@@ -245,9 +306,10 @@ impl Table {
         self.len() == 0
     }
 
-    /// Bytes of the records and blocks.
+    /// Bytes of the records, the blocks and the overflow.
     pub fn bytes(&self) -> u64 {
-        self.bytes + self.spill.bytes()
+        let overflow = self.overflow.as_ref().filter(|overflow| overflow.is_used());
+        self.bytes + self.spill.bytes() + overflow.map_or(0, Overflow::bytes)
     }
 
     /// The account.
@@ -257,6 +319,7 @@ impl Table {
             bytes: self.bytes(),
             expired: self.expired,
             evicted: self.evicted,
+            not_admitted: self.not_admitted,
             blocks: self.spill.used(),
             blocks_refused: self.spill.refused(),
         }
@@ -273,27 +336,54 @@ impl Table {
         let record = self.segments[segment].record_mut(index, self.stride);
         let last = touched(record);
         if now > last {
-            set_touched(record, now);
+            mark::set_touched(record, now);
         }
         let dead = now.since(last) > self.spec.idle;
         if dead {
+            mark::begin(record, now);
             self.free_blocks(segment, index);
             self.segments[segment].record_mut(index, self.stride)[HEAD..].fill(0);
             self.expired += 1;
+            return true;
         }
-        dead
+        mark::touch(record);
+        if let Some(since) = mark::estimated(record) {
+            self.settle(slot(segment, index), since, now);
+        }
+        false
     }
 
-    /// Inserts a key into a segment that is full.
+    #[inline]
+    fn record(&self, slot: Slot) -> &[u32] {
+        self.segments[slot.segment as usize].record(slot.index as usize, self.stride)
+    }
+
+    #[inline]
+    fn record_mut(&mut self, slot: Slot) -> &mut [u32] {
+        self.segments[slot.segment as usize].record_mut(slot.index as usize, self.stride)
+    }
+
+    /// Inserts a key into a segment that is full, or makes it a guest.
     #[cold]
-    fn make_room(&mut self, segment: usize, key: u64, now: Timestamp) -> Entry {
-        let evicted = !self.grow(segment) && self.evict(segment, key, now);
+    fn make_room(&mut self, segment: usize, key: u64, now: Timestamp, touches: u32) -> Entry {
+        let mut evicted = false;
+        let known = self.known(key, now);
+        let touches = touches.max(known.surely + 1);
+        if !self.grow(segment) {
+            let Some(victim) = self.victim(segment, key, now, touches) else {
+                let slot = self.guest(key, now, touches);
+                return Entry { slot, fresh: true, evicted, known };
+            };
+            evicted = self.evict(segment, victim, now);
+        }
         let index = match self.segments[segment].probe(key, self.stride) {
             Some(Probe::Found(index) | Probe::Free(index)) => index,
             None => unreachable!("a segment has room for its first records in any budget"),
         };
         self.place(segment, index, key, now);
-        Entry { slot: slot(segment, index), fresh: true, evicted }
+        let slot = slot(segment, index);
+        mark::set_touches(self.record_mut(slot), touches);
+        Entry { slot, fresh: true, evicted, known }
     }
 
     fn place(&mut self, segment: usize, index: usize, key: u64, now: Timestamp) {
@@ -315,39 +405,28 @@ impl Table {
         true
     }
 
-    /// The budget less what the segments not yet in use will need first.
+    /// The budget less what the overflow, and the segments not yet in use, will need.
     fn room(&self) -> u64 {
-        self.spec.budget_bytes - self.unused * Segment::bytes_of(FIRST_CAPACITY, self.stride)
+        let first = self.unused * Segment::bytes_of(FIRST_CAPACITY, self.stride);
+        self.spec.budget_bytes - first - self.overflow.as_ref().map_or(0, Overflow::bytes)
     }
 
-    /// Removes one record near the home of `key`; true when it was still alive.
-    fn evict(&mut self, segment: usize, key: u64, now: Timestamp) -> bool {
-        let index = self.victim(segment, key);
+    /// What the first records of all segments need.
+    fn least(&self) -> u64 {
+        SEGMENTS as u64 * Segment::bytes_of(FIRST_CAPACITY, self.stride)
+    }
+
+    /// Removes a record; true when it was still alive. What it was is kept at hand.
+    fn evict(&mut self, segment: usize, index: usize, now: Timestamp) -> bool {
         let dead = self.is_dead(segment, index, now);
-        self.remove(segment, index);
-        *(if dead { &mut self.expired } else { &mut self.evicted }) += 1;
-        !dead
-    }
-
-    /// Of the records from the home of `key` on, the one that was touched longest ago; dead ones are that.
-    fn victim(&self, segment: usize, key: u64) -> usize {
-        let part = &self.segments[segment];
-        let mut index = part.home(key);
-        let (mut best, mut oldest, mut seen) = (index, Timestamp::from_millis(i64::MAX), 0);
-        for _ in 0..part.capacity {
-            if !part.is_free(index) {
-                let last = touched(part.record(index, self.stride));
-                if last < oldest {
-                    (best, oldest) = (index, last);
-                }
-                seen += 1;
-            }
-            if seen == NEIGHBOURS {
-                break;
-            }
-            index = part.next(index);
+        if dead {
+            self.expired += 1;
+        } else {
+            self.evicted += 1;
+            self.displace(segment, index);
         }
-        best
+        self.remove(segment, index);
+        !dead
     }
 
     fn remove(&mut self, segment: usize, index: usize) {

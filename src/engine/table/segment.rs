@@ -1,13 +1,18 @@
 //! One segment of a table: an open-addressing array of fixed-size records, in one allocation of words.
 //!
-//! A record is a key (two words, zero for a free place), the time it was last touched (two words) and its
-//! cells. Linear probing, backward-shift deletion, no tombstones. The home of a key comes from the bits below
+//! A record is a key (two words, zero for a free place), its mark (two words, see `mark.rs`: when it was last touched, how
+//! often) and its cells. Linear probing, backward-shift deletion, no tombstones. The home of a key comes from the bits below
 //! those that chose the segment, scaled to the capacity, so that the capacity need not be a power of two.
 //! Records start at a cache line; that shifts where they lie, never what they hold.
 //!
 //! Beside the records lies one byte for each place: eight bits of its key, or zero when it is free. Probing reads those,
 //! which stay in the processor's cache, and hardly ever a record of another key: records may be many cache lines apart.
+//!
+//! While a cut is under way a [`Watch`] is told of every place before it changes, in [`Segment::keep`]. No other file
+//! can reach the words but through [`Segment::record_mut`], which does that first.
 
+use super::mark;
+use crate::engine::cut::{Array, Damaged, Place, Room, Watch, entries_of};
 use crate::engine::prefetch::prefetch_line;
 use crate::engine::time::Timestamp;
 
@@ -24,6 +29,8 @@ pub(super) struct Segment {
     base: usize,
     pub(super) capacity: usize,
     pub(super) len: usize,
+    /// While a cut is under way and this segment is not copied yet.
+    watch: Option<Box<Watch>>,
 }
 
 /// Where a probe ended.
@@ -36,7 +43,7 @@ impl Segment {
     pub(super) fn with_capacity(capacity: usize, stride: usize) -> Self {
         let words = vec![0u32; capacity * stride + LINE_WORDS];
         let base = words.as_ptr().align_offset(LINE_BYTES).min(LINE_WORDS);
-        Self { words, tags: vec![0; capacity], base, capacity, len: 0 }
+        Self { words, tags: vec![0; capacity], base, capacity, len: 0, watch: None }
     }
 
     /// Bytes of a segment of so many records.
@@ -64,10 +71,21 @@ impl Segment {
         &self.words[start..start + stride]
     }
 
+    /// The words of a place, to change them: the only way to.
     #[inline]
     pub(super) fn record_mut(&mut self, index: usize, stride: usize) -> &mut [u32] {
+        self.keep(index, stride);
         let start = self.base + index * stride;
         &mut self.words[start..start + stride]
+    }
+
+    /// Before every change of a place.
+    #[inline]
+    fn keep(&mut self, index: usize, stride: usize) {
+        if let Some(watch) = &mut self.watch {
+            let start = self.base + index * stride;
+            watch.save(index, &self.words[start..start + stride]);
+        }
     }
 
     /// Whether a place holds no record.
@@ -125,7 +143,7 @@ impl Segment {
         let record = self.record_mut(index, stride);
         record[0] = key as u32;
         record[1] = (key >> 32) as u32;
-        set_touched(record, now);
+        mark::begin(record, now);
         self.tags[index] = tag_of(key);
         self.len += 1;
     }
@@ -139,9 +157,7 @@ impl Segment {
                 break;
             }
             if self.distance(self.home(self.key(index, stride)), index) >= self.distance(hole, index) {
-                let (from, to) = (self.base + index * stride, self.base + hole * stride);
-                self.words.copy_within(from..from + stride, to);
-                self.tags[hole] = self.tags[index];
+                self.move_record(index, hole, stride);
                 hole = index;
             }
             index = self.next(index);
@@ -151,14 +167,25 @@ impl Segment {
         self.len -= 1;
     }
 
+    fn move_record(&mut self, from: usize, to: usize, stride: usize) {
+        self.keep(to, stride);
+        let (from_word, to_word) = (self.base + from * stride, self.base + to * stride);
+        self.words.copy_within(from_word..from_word + stride, to_word);
+        self.tags[to] = self.tags[from];
+    }
+
     /// Places from `from` forward to `to`.
     fn distance(&self, from: usize, to: usize) -> usize {
         if to >= from { to - from } else { to + self.capacity - from }
     }
 
     /// The same records in more room.
-    pub(super) fn grown(&self, capacity: usize, stride: usize) -> Self {
+    pub(super) fn grown(&mut self, capacity: usize, stride: usize) -> Self {
         let mut new = Self::with_capacity(capacity, stride);
+        if let Some(mut watch) = self.watch.take() {
+            watch.copy_rest(|range| self.words_of(range, stride).to_vec());
+            new.watch = Some(watch);
+        }
         for index in 0..self.capacity {
             if self.is_free(index) {
                 continue;
@@ -171,23 +198,53 @@ impl Segment {
         }
         new
     }
+
+    /// From here on the segment is copied as it is now.
+    pub(super) fn begin_cut(&mut self, place: Place, stride: usize) {
+        self.watch = Watch::new(place, self.capacity, stride, entries_of(stride));
+    }
+
+    pub(super) fn abandon_cut(&mut self) {
+        self.watch = None;
+    }
+
+    /// Hands out pages while there is room; true when there are no more.
+    pub(super) fn copy_pages(&mut self, stride: usize, room: &mut Room<'_>) -> bool {
+        let Some(mut watch) = self.watch.take() else { return true };
+        let done = watch.copy(room, |range| self.words_of(range, stride).to_vec());
+        self.watch = (!done).then_some(watch);
+        done
+    }
+
+    /// The segment that was copied into these pages.
+    pub(super) fn restored(array: &Array, stride: usize) -> Result<Self, Damaged> {
+        let capacity = array.entries();
+        if array.stride() != stride {
+            return Err(Damaged);
+        }
+        let mut new = Self::with_capacity(capacity, stride);
+        let mut start = new.base;
+        for words in array.words() {
+            new.words[start..start + words.len()].copy_from_slice(words);
+            start += words.len();
+        }
+        for index in 0..capacity {
+            let key = new.key(index, stride);
+            if key != 0 {
+                new.tags[index] = tag_of(key);
+                new.len += 1;
+            }
+        }
+        if new.len < capacity { Ok(new) } else { Err(Damaged) }
+    }
+
+    fn words_of(&self, entries: std::ops::Range<usize>, stride: usize) -> &[u32] {
+        &self.words[self.base + entries.start * stride..self.base + entries.end * stride]
+    }
 }
 
 /// Eight bits of a key that chose neither its segment nor its home; never zero.
 #[inline]
 fn tag_of(key: u64) -> u8 {
     (key as u8).max(1)
-}
-
-/// When a record was last touched.
-#[inline]
-pub(super) fn touched(record: &[u32]) -> Timestamp {
-    Timestamp::from_millis((u64::from(record[2]) | u64::from(record[3]) << 32) as i64)
-}
-
-#[inline]
-pub(super) fn set_touched(record: &mut [u32], at: Timestamp) {
-    let millis = at.millis() as u64;
-    record[2] = millis as u32;
-    record[3] = (millis >> 32) as u32;
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::ChainCheck;
 use super::record::{History, LogRecord};
 use super::verdict::{Place, Verdict};
-use crate::wire::journal::{JournalRecord, decode};
+use crate::wire::journal::{JournalKind, JournalRecord, decode};
 
 /// A partition of a topic.
 pub(super) type Lane = (String, i32);
@@ -28,32 +28,8 @@ pub(super) struct Lines {
     pub(super) positions: BTreeMap<Lane, i64>,
 }
 
-/// What a record says, by its word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// Inputs were applied and told.
-    Batch,
-    /// State begins anew.
-    Reset,
-    /// Older inputs, applied and not told.
-    Warm,
-    /// Something else that applies nothing.
-    Other,
-}
-
-/// The kind of a record.
-pub(super) fn kind(record: &JournalRecord) -> Kind {
-    let word = serde_json::to_value(record.kind).ok();
-    match word.as_ref().and_then(|word| word.as_str()) {
-        Some("batch") => Kind::Batch,
-        Some("reset") => Kind::Reset,
-        Some("warm") => Kind::Warm,
-        _ => Kind::Other,
-    }
-}
-
-/// Whether offsets of a lane were applied and told.
 impl Lines {
+    /// Whether an input was applied, and what came of it told.
     pub(super) fn covers(&self, record: &LogRecord) -> bool {
         let spans = self.told.get(&(record.topic.clone(), record.partition));
         spans.is_some_and(|spans| spans.iter().any(|span| (span.from..span.to).contains(&record.offset)))
@@ -99,10 +75,10 @@ impl<'l> Line<'l> {
     fn walk(mut self, line: &'l [(Place, JournalRecord)]) {
         for (place, record) in line {
             self.succession(place, record);
-            match kind(record) {
-                Kind::Batch => self.batch(place, record),
-                Kind::Reset => self.reset(place, record),
-                Kind::Warm | Kind::Other => {}
+            match record.kind {
+                JournalKind::Batch => self.batch(place, record),
+                JournalKind::Reset => self.reset(place, record),
+                JournalKind::Warm | JournalKind::Bans | JournalKind::Ready => {}
             }
             self.before = Some(record);
         }
@@ -136,7 +112,7 @@ impl<'l> Line<'l> {
                     format!("the chain of number {} did not move", record.seq),
                 );
             }
-            (Some(_), None) if kind(record) != Kind::Reset || record.seq != 0 => {
+            (Some(_), None) if record.kind != JournalKind::Reset || record.seq != 0 => {
                 let text =
                     format!("lineage {} begins without a reset, at number {}", record.lineage, record.seq);
                 self.violate("journal lineage", place, text);

@@ -1,27 +1,28 @@
 //! The reference model fed in the order that the journal says, and all that was told held against it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::Options;
 use super::bans;
-use super::journal::{Kind, Lane, Lines, kind};
+use super::journal::{Lane, Lines};
 use super::outcomes::Found;
 use super::record::{History, LogRecord};
 use super::verdict::{Place, Verdict};
 use crate::engine::ban::Ban;
 use crate::engine::case::Case;
+use crate::engine::decision::DecisionId;
 use crate::engine::entity::Entity;
 use crate::engine::event::Arrival;
 use crate::engine::input::Outcome;
 use crate::engine::policy::Policy;
 use crate::engine::policy::load::load;
 use crate::engine::time::Timestamp;
-use crate::verify::model::{Answer, Hint, Model, Told};
+use crate::verify::model::{Answer, Expected, Hint, Model, Told};
 use crate::wire::error::DecodeError;
 use crate::wire::interaction::{self, Decoded};
-use crate::wire::journal::JournalRecord;
-use crate::wire::{case, command, policy};
+use crate::wire::journal::{JournalKind, JournalRecord};
+use crate::wire::{case, command, feedback, policy};
 
 /// Feeds the model, shard by shard.
 pub(super) fn check(
@@ -46,6 +47,7 @@ pub(super) fn check(
             options,
             verdict,
             model: None,
+            carried: None,
             ends: &mut expected,
         };
         whole &= replay.walk(line);
@@ -53,6 +55,7 @@ pub(super) fn check(
     if whole {
         compare_bans(&expected, told, verdict);
         compare_cases(history, &expected, verdict);
+        uncalled(found, &expected, verdict);
     }
 }
 
@@ -61,6 +64,8 @@ pub(super) fn check(
 struct Ends {
     bans: BTreeMap<Entity, Vec<Ban>>,
     cases: BTreeMap<String, Case>,
+    /// Ids of decisions that feedback revised.
+    revisions: BTreeSet<String>,
 }
 
 type Inputs<'h> = HashMap<Lane, Vec<&'h LogRecord>>;
@@ -103,7 +108,17 @@ struct Replay<'r> {
     options: &'r Options<'r>,
     verdict: &'r mut Verdict,
     model: Option<Model>,
+    /// After a reset: bans that were in force and are not taken over yet.
+    carried: Option<Carried>,
     ends: &'r mut Ends,
+}
+
+/// Bans on their way over a reset.
+struct Carried {
+    /// By id.
+    left: BTreeMap<String, Ban>,
+    /// The journal tells the bans that are taken over.
+    told: bool,
 }
 
 /// An interaction with what it says, as the merge sees it.
@@ -125,8 +140,8 @@ impl<'r> Replay<'r> {
                 self.verdict.violate("policy missing", place.clone(), text);
                 return false;
             };
-            match (kind(record), &mut self.model) {
-                (Kind::Reset, _) => self.reset(&policy),
+            match (record.kind, &mut self.model) {
+                (JournalKind::Reset, _) => self.reset(&policy),
                 (_, None) if record.seq == 0 => self.model = Some(Model::new(Arc::clone(&policy))),
                 (_, None) => {
                     self.verdict.count("journals that the model cannot follow from their middle", 1);
@@ -135,8 +150,11 @@ impl<'r> Replay<'r> {
                 (_, Some(model)) if model.policy().hash != policy.hash => drop(model.activate(&policy)),
                 _ => {}
             }
-            if matches!(kind(record), Kind::Batch | Kind::Warm) {
-                self.batch(record);
+            match record.kind {
+                JournalKind::Batch | JournalKind::Warm => self.batch(record),
+                JournalKind::Bans => self.take_bans(record),
+                JournalKind::Ready => self.ready(place),
+                JournalKind::Reset => {}
             }
             if self.model.as_ref().is_some_and(Model::is_blind) {
                 self.verdict.count("journals that the model cannot follow past an eviction", 1);
@@ -152,29 +170,60 @@ impl<'r> Replay<'r> {
 
     /// State begins anew, but nobody who is banned goes free.
     fn reset(&mut self, policy: &Arc<Policy>) {
-        let bans = self.model.as_ref().map(Model::bans).unwrap_or_default();
+        let bans = self.model.as_ref().map(Model::bans);
         let mut model = Model::new(Arc::clone(policy));
-        model.restore(bans);
+        model.restore(bans.clone().unwrap_or_default());
         self.model = Some(model);
+        let left = |bans: Vec<Ban>| bans.into_iter().map(|ban| (ban.id.clone(), ban)).collect();
+        self.carried = bans.map(|bans| Carried { left: left(bans), told: false });
     }
 
-    /// Ticks, then commands, then interactions by time.
+    /// The journal says which bans are taken over.
+    fn take_bans(&mut self, record: &JournalRecord) {
+        let model = self.model.as_mut().expect("the line began");
+        let carried = self.carried.get_or_insert(Carried { left: BTreeMap::new(), told: false });
+        if !carried.told {
+            carried.told = true;
+            model.forget_bans();
+        }
+        for ban in record.bans.iter().cloned().flat_map(crate::wire::ban::BanRecord::into_bans) {
+            carried.left.remove(&ban.id);
+            model.restore(vec![ban]);
+        }
+    }
+
+    /// All bans that were in force have been taken over, unless they came to their end meanwhile.
+    fn ready(&mut self, place: &Place) {
+        let now = self.model.as_ref().map(Model::now).unwrap_or_default();
+        let Some(carried) = self.carried.take().filter(|carried| carried.told) else { return };
+        for ban in carried.left.into_values().filter(|ban| ban.expires_at.is_none_or(|end| end > now)) {
+            let text = format!("ban {} of {} was in force and is not taken over", ban.id, ban.entity);
+            self.verdict.violate("ban lost", place.clone(), text);
+        }
+    }
+
+    /// Ticks, then commands, then feedback, then interactions by time.
     fn batch(&mut self, record: &JournalRecord) {
         let model = self.model.as_mut().expect("it was made when the line began");
         for tick in &record.ticks {
             let answer = model.tick(Timestamp::from(*tick));
             note_cases(&answer, self.ends);
         }
-        let muted = kind(record) == Kind::Warm;
+        let muted = record.kind == JournalKind::Warm;
         let mut lanes = BTreeMap::<i32, Vec<&'r LogRecord>>::new();
+        let names = &self.history.names;
+        let (mut commands, mut answers) = (BTreeMap::new(), BTreeMap::new());
         for range in &record.ranges {
             let records = self.range(&range.topic, range.partition, (range.from, range.to));
-            if range.topic == self.history.names.interactions {
-                lanes.entry(range.partition).or_default().extend(records);
-            } else if range.topic == self.history.names.commands {
-                records.into_iter().for_each(|record| self.command(record));
-            }
+            let lanes = match &range.topic {
+                topic if *topic == names.commands => &mut commands,
+                topic if *topic == names.feedback => &mut answers,
+                _ => &mut lanes,
+            };
+            lanes.entry(range.partition).or_insert_with(Vec::new).extend(records);
         }
+        commands.into_values().flatten().for_each(|record| self.command(record, muted));
+        answers.into_values().flatten().for_each(|record| self.feedback(record, muted));
         for head in self.merged(lanes) {
             let place = head.record.place();
             let skipped = record.skipped.iter().find(|skipped| {
@@ -229,7 +278,7 @@ impl<'r> Replay<'r> {
         Head { record, decoded, at }
     }
 
-    fn command(&mut self, record: &LogRecord) {
+    fn command(&mut self, record: &LogRecord, muted: bool) {
         let place = record.place();
         match command::decode(record.value.as_deref(), &record.headers()) {
             Ok(command) => {
@@ -237,11 +286,51 @@ impl<'r> Replay<'r> {
                 let arrival = arrival(record, append_time);
                 let model = self.model.as_mut().expect("the line began");
                 let answer = model.command(&command, arrival);
-                self.verdict.count("commands compared", 1);
-                note_cases(&answer, self.ends);
-                self.alive(&place, "a command that can be read");
+                if !muted {
+                    self.verdict.count("commands compared", 1);
+                    note_cases(&answer, self.ends);
+                    self.alive(&place, "a command that can be read");
+                }
             }
-            Err(error) => self.dead(&place, error.reason.name(), false),
+            Err(error) => self.dead(&place, error.reason.name(), muted),
+        }
+    }
+
+    fn feedback(&mut self, record: &LogRecord, muted: bool) {
+        let place = record.place();
+        let feedback = match feedback::decode(record.value.as_deref()) {
+            Ok(feedback) => feedback,
+            Err(error) => return self.dead(&place, error.reason.name(), muted),
+        };
+        let append_time = record.timestamp.unwrap_or(feedback.at);
+        let model = self.model.as_mut().expect("the line began");
+        let answer = model.feedback(&feedback, arrival(record, append_time));
+        if muted {
+            return;
+        }
+        self.verdict.count("feedback compared", 1);
+        note_cases(&answer, self.ends);
+        self.alive(&place, "feedback that can be read");
+        if let Some(expected) = &answer.expected {
+            self.revision(&place, &feedback.decision, expected);
+        }
+    }
+
+    /// A revision must be told that says what feedback made of the decision.
+    fn revision(&mut self, cause: &Place, decision: &DecisionId, expected: &Expected) {
+        self.ends.revisions.insert(expected.id.clone());
+        let about = |place: &&Place| (place.partition, place.offset) == (decision.partition, decision.offset);
+        let all = self.found.decisions.iter().find(|(place, _)| about(place)).map(|(_, all)| all);
+        let told = all.into_iter().flatten().find(|(_, told)| told.decision_id == expected.id);
+        let Some((at, told)) = told else {
+            let text = format!("revision {} is to be told and is not", expected.id);
+            return self.verdict.violate("lost output", cause.clone(), text);
+        };
+        self.verdict.count("revisions compared", 1);
+        let faults = expected.faults(&Told::by_record(told));
+        if !faults.is_empty() {
+            let text = format!("revision {} for {cause}: {}", expected.id, faults.join("; "));
+            self.verdict.violate("decision differs", at.clone(), text);
         }
     }
 
@@ -312,6 +401,19 @@ impl<'r> Replay<'r> {
             let text = format!("{place} is {what}, and a dead letter says `{reason}` of it");
             self.verdict.violate("dead letter differs", at.clone(), text);
         }
+    }
+}
+
+/// Revisions that nothing asked for.
+fn uncalled(found: &Found, expected: &Ends, verdict: &mut Verdict) {
+    let told = found.decisions.values().flatten();
+    let mut told: Vec<_> = told
+        .filter(|(_, told)| told.revision > 0 && !expected.revisions.contains(&told.decision_id))
+        .collect();
+    told.sort_by(|a, b| a.0.cmp(&b.0));
+    for (place, told) in told {
+        let text = format!("nothing asked for revision {}", told.decision_id);
+        verdict.violate("decision differs", place.clone(), text);
     }
 }
 

@@ -71,7 +71,13 @@ impl Model {
         let Some(person) = self.people.get_mut(&(entity.kind, entity.value.clone())) else { return };
         let penalties = &policy.settings.penalties;
         let Some(step) = person.penalise(hand.look.at, penalties.half_life, &penalties.steps) else { return };
-        let step = &penalties.steps[step];
+        let (number, step) = (step, &penalties.steps[step]);
+        if self.is_excepted(&entity, &step.info, hand) {
+            return;
+        }
+        if let Some(person) = self.people.get_mut(&(entity.kind, entity.value.clone())) {
+            person.stand(number, hand.look.at.after(step.length));
+        }
         if step.verdict == Verdict::Block {
             self.ban(&entity, &step.info, step.length, hand, answer);
         }
@@ -90,7 +96,7 @@ impl Model {
         answer: &mut Answer,
     ) {
         let may = matches!(whom.kind, EntityKind::User | EntityKind::Device);
-        if !may || !self.bans.may_ban(whom, hand.look.at) {
+        if !may || !self.bans.may_ban(whom, hand.look.at) || self.is_excepted(whom, info, hand) {
             return;
         }
         let ban = Ban {
@@ -123,6 +129,9 @@ impl Model {
         hand: &Hand<'_>,
         answer: &mut Answer,
     ) {
+        if self.is_excepted(&entity, info, hand) {
+            return;
+        }
         let at = hand.look.at;
         let new = Case {
             id: format!("{}/{entity}/{}", info.id, at.millis()),
@@ -135,8 +144,15 @@ impl Model {
             updated_at: at,
             events: 0,
             accounts: Vec::new(),
+            resolution: None,
         };
         self.cases.add(new, hand.event.user.as_deref(), &mut answer.cases);
+    }
+
+    /// Whether a person asked that a rule, pool or step does nothing to an entity.
+    fn is_excepted(&self, entity: &Entity, info: &ReasonSource, hand: &Hand<'_>) -> bool {
+        let mut on = self.exceptions.iter().filter(|exception| &exception.entity == entity);
+        on.any(|exception| exception.covers(&info.id, hand.look.at))
     }
 
     fn observe(&mut self, hand: &Hand<'_>, pools: &[[Option<bool>; 3]], answer: &mut Answer) {

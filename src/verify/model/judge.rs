@@ -1,7 +1,7 @@
 //! From what was looked at to what must be told: the ladder, families and caps, floors, guards.
 
 use super::expected::{Expected, ExpectedReason};
-use super::look::{Look, is_exempt};
+use super::look::{Except, Exception, Look, exception};
 use super::range::Range;
 use crate::engine::event::Event;
 use crate::engine::policy::{Effect, KeyField, LimitRule, Mode, Policy, Rule, SharedAddress};
@@ -27,14 +27,15 @@ pub(super) struct Judged {
 
 /// Judges. `shared` says whether the address counts as shared by many; `fired` are the rules whose condition holds.
 pub(super) fn judge(
-    policy: &Policy,
+    (policy, exceptions): (&Policy, &[Exception]),
     event: &Event<'_>,
     look: &Look,
     shared: bool,
     fired: &[Fired],
 ) -> Judged {
     let guard = policy.settings.shared_address.as_ref().filter(|_| shared);
-    let mut bench = Bench { policy, event, look, guard, told: Expected::default(), asked: Vec::new() };
+    let told = Expected::default();
+    let mut bench = Bench { policy, exceptions, event, look, guard, told, asked: Vec::new() };
     bench.bind();
     let mut rules_ran = false;
     if !look.trusted && bench.told.verdict < Verdict::Block {
@@ -50,6 +51,7 @@ pub(super) fn judge(
 
 struct Bench<'b> {
     policy: &'b Policy,
+    exceptions: &'b [Exception],
     event: &'b Event<'b>,
     look: &'b Look,
     guard: Option<&'b SharedAddress>,
@@ -69,7 +71,8 @@ impl Bench<'_> {
     fn limits(&mut self) {
         for look in &self.look.limits {
             let rule = &self.policy.limits[look.rule];
-            let refusal = look.refusal.as_ref().filter(|_| !self.exempt(&rule.info.id));
+            let except = self.exception(&rule.info.id);
+            let refusal = look.refusal.as_ref().filter(|_| except != Some(Except::Exempt));
             let Some(refusal) = refusal else {
                 self.asked.push(None);
                 continue;
@@ -81,7 +84,7 @@ impl Bench<'_> {
                 thresholds: refusal.maxima.clone(),
                 ..demand(&rule.info.id, verdict)
             };
-            if rule.mode != Mode::Live {
+            if rule.mode != Mode::Live || except.is_some() {
                 self.told.shadow.push(reason(own));
                 self.asked.push(None);
                 continue;
@@ -101,8 +104,9 @@ impl Bench<'_> {
         let mut sums = vec![0i64; self.policy.families.len()];
         for fired in fired {
             let rule = &self.policy.rules[fired.rule];
-            if !self.exempt(&rule.info.id) {
-                self.rule(rule, fired.value, &mut sums);
+            let except = self.exception(&rule.info.id);
+            if except != Some(Except::Exempt) {
+                self.rule(rule, fired.value, except.is_none() && rule.mode == Mode::Live, &mut sums);
             }
         }
         for (sum, family) in sums.iter_mut().zip(&self.policy.families) {
@@ -125,7 +129,7 @@ impl Bench<'_> {
         self.raise(verdict, None);
     }
 
-    fn rule(&mut self, rule: &Rule, value: Option<Range>, sums: &mut [i64]) {
+    fn rule(&mut self, rule: &Rule, value: Option<Range>, acts: bool, sums: &mut [i64]) {
         let mut reason = ExpectedReason {
             value,
             thresholds: rule.threshold.into_iter().collect(),
@@ -135,7 +139,7 @@ impl Bench<'_> {
             Effect::Points(points) => reason.points = points,
             Effect::Floor(floor) => reason.verdict = Some(floor),
         }
-        if rule.mode == Mode::Shadow {
+        if !acts {
             return self.told.shadow.push(reason);
         }
         sums[rule.family] += i64::from(reason.points);
@@ -182,8 +186,8 @@ impl Bench<'_> {
         };
     }
 
-    fn exempt(&self, id: &str) -> bool {
-        is_exempt(self.policy, id, self.look, self.event)
+    fn exception(&self, id: &str) -> Option<Except> {
+        exception(self.policy, self.exceptions, id, self.look, self.event)
     }
 
     /// Reasons by the verdict they ask for, then by their points, then in the order in which they came; the prior last.

@@ -4,6 +4,8 @@ use super::quota::Reading;
 use super::range::Range;
 use crate::engine::address::Address;
 use crate::engine::decision::QualityCode;
+use crate::engine::entity::{Entity, EntityKind};
+use crate::engine::event::Event;
 use crate::engine::policy::{LimitRule, Policy};
 use crate::engine::time::{Span, Timestamp};
 use crate::engine::verdict::Verdict;
@@ -102,24 +104,55 @@ pub(super) fn counts(rule: &LimitRule, look: &LimitLook, asked: Option<Verdict>,
     rule.count_refused || (!refused && verdict < Verdict::Reject)
 }
 
-/// Whether a rule or limit is taken from somebody for now.
-pub(super) fn is_exempt(
+/// What a policy or a person asked a rule not to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Except {
+    /// It is heard and does not act.
+    Snoozed,
+    /// It is not heard.
+    Exempt,
+}
+
+/// One such request by a person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Exception {
+    pub(super) entity: Entity,
+    pub(super) what: Except,
+    /// `None` for all rules.
+    pub(super) rule: Option<String>,
+    pub(super) until: Timestamp,
+}
+
+impl Exception {
+    pub(super) fn covers(&self, id: &str, at: Timestamp) -> bool {
+        at < self.until && self.rule.as_deref().is_none_or(|rule| rule == id)
+    }
+}
+
+/// What a rule or limit is not to do with an event.
+pub(super) fn exception(
     policy: &Policy,
+    asked: &[Exception],
     id: &str,
     look: &Look,
-    event: &crate::engine::event::Event<'_>,
-) -> bool {
-    use crate::engine::entity::EntityKind;
-    policy.exemptions.iter().any(|exemption| {
-        let value = Some(exemption.entity.value.clone());
-        let owned = |text: Option<&str>| text.map(str::to_owned);
-        let meant = match exemption.entity.kind {
-            EntityKind::User => owned(event.user.as_deref()) == value,
-            EntityKind::Device => owned(event.device.id.as_deref()) == value,
-            EntityKind::Target => owned(event.target.as_deref()) == value,
-            EntityKind::Ip => look.address.map(|address| address.to_string()) == value,
+    event: &Event<'_>,
+) -> Option<Except> {
+    let meant = |entity: &Entity| {
+        let value = match entity.kind {
+            EntityKind::User => event.user.as_deref().map(str::to_owned),
+            EntityKind::Device => event.device.id.as_deref().map(str::to_owned),
+            EntityKind::Target => event.target.as_deref().map(str::to_owned),
+            EntityKind::Ip => look.address.map(|address| address.to_string()),
         };
+        value.as_ref() == Some(&entity.value)
+    };
+    let stated = policy.exemptions.iter().any(|exemption| {
         let named = exemption.rules.is_empty() || exemption.rules.iter().any(|rule| rule == id);
-        meant && named && look.at < exemption.until
-    })
+        named && look.at < exemption.until && meant(&exemption.entity)
+    });
+    if stated {
+        return Some(Except::Exempt);
+    }
+    let covering = asked.iter().filter(|exception| exception.covers(id, look.at) && meant(&exception.entity));
+    covering.map(|exception| exception.what).max()
 }

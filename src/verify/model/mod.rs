@@ -15,8 +15,10 @@ mod facts;
 mod fields;
 mod judge;
 mod layout;
+mod learn;
 mod look;
 mod meter;
+mod operate;
 mod person;
 mod quota;
 mod range;
@@ -34,23 +36,21 @@ pub use self::range::Range;
 pub use self::told::{Told, ToldReason};
 
 use self::layout::Layout;
+use self::learn::Answerable;
+use self::look::Exception;
 use self::person::Person;
 use self::quota::Quota;
 use self::register::{Bans, Cases};
 use self::series::Series;
 use self::watch::Watch;
-use crate::engine::address::Address;
-use crate::engine::ban::{Ban, BanChange, Origin};
+use crate::engine::ban::{Ban, BanChange};
 use crate::engine::case::Case;
-use crate::engine::command::{Command, CommandAction};
-use crate::engine::entity::{Entity, EntityKind};
-use crate::engine::event::Arrival;
+use crate::engine::entity::EntityKind;
 use crate::engine::input::Outcome;
 use crate::engine::policy::Policy;
 use crate::engine::time::{Span, Timestamp};
-use crate::engine::verdict::Verdict;
 
-/// Repeated commands are recognised for so long.
+/// Repeated commands and feedback are recognised for so long.
 const COMMAND_HORIZON: Span = Span::from_secs(7 * 86_400);
 
 /// What was told, for the model to follow where only the engine can know.
@@ -67,7 +67,7 @@ pub struct Hint<'h> {
 pub struct Answer {
     /// What becomes of it.
     pub outcome: Outcome,
-    /// What must be told of an event.
+    /// What must be told of an event, or of the decision that feedback revises.
     pub expected: Option<Expected>,
     /// Changes of bans; the order between entities is free.
     pub bans: Vec<BanChange>,
@@ -98,6 +98,10 @@ pub struct Model {
     bans: Bans,
     cases: Cases,
     watches: HashMap<(String, String), Watch>,
+    exceptions: Vec<Exception>,
+    /// Decisions that can be answered, by the digest that all revisions share.
+    answerable: HashMap<u64, Answerable>,
+    feedback: HashMap<String, Timestamp>,
     now: Timestamp,
     started_at: Option<Timestamp>,
     blind: bool,
@@ -121,6 +125,9 @@ impl Model {
             bans: Bans::default(),
             cases: Cases::default(),
             watches: HashMap::new(),
+            exceptions: Vec::new(),
+            answerable: HashMap::new(),
+            feedback: HashMap::new(),
             now: Timestamp::default(),
             started_at: None,
             blind: false,
@@ -154,6 +161,11 @@ impl Model {
         told
     }
 
+    /// Forgets all bans, as where the topic of bans is taken over; pardons stay.
+    pub fn forget_bans(&mut self) {
+        self.bans.clear();
+    }
+
     /// A policy takes effect. Counters that both policies have keep their lists.
     pub fn activate(&mut self, policy: &Arc<Policy>) -> Answer {
         let layout = Layout::new(policy);
@@ -179,95 +191,14 @@ impl Model {
         answer
     }
 
-    /// An operator's command.
-    pub fn command(&mut self, command: &Command, arrival: Arrival<'_>) -> Answer {
-        let at = command.at.min(arrival.append_time);
-        let mut answer = Answer::of(Outcome::CommandRepeated);
-        self.advance(at, &mut answer);
-        if self.commands.get(&command.id).is_some_and(|earlier| at.since(*earlier) < COMMAND_HORIZON) {
-            return answer;
-        }
-        self.commands.insert(command.id.clone(), at);
-        let done = match &command.action {
-            CommandAction::Ban { entity, verdict, length } => {
-                self.ban_by_hand(command, entity, (*verdict, *length), at, &mut answer)
-            }
-            CommandAction::Unban { entity, ban } => {
-                self.unban(command, entity, ban.as_deref(), at, &mut answer)
-            }
-        };
-        answer.outcome = if done { Outcome::CommandApplied } else { Outcome::CommandRefused };
-        answer
-    }
-
-    fn ban_by_hand(
-        &mut self,
-        command: &Command,
-        entity: &Entity,
-        (verdict, length): (Verdict, Option<Span>),
-        at: Timestamp,
-        answer: &mut Answer,
-    ) -> bool {
-        let Some(entity) = self.normal(entity) else { return false };
-        let expires_at = length.map(|length| at.after(length));
-        if expires_at.is_some_and(|end| end <= self.now) {
-            return false;
-        }
-        let ban = Ban {
-            id: command.id.clone(),
-            entity,
-            verdict,
-            origin: Origin::Actor(command.actor.clone()),
-            code: "OPERATOR".to_owned(),
-            reason: command.reason.clone(),
-            issued_at: at,
-            expires_at,
-        };
-        self.bans.issue(ban, &mut answer.bans);
-        true
-    }
-
-    fn unban(
-        &mut self,
-        command: &Command,
-        entity: &Entity,
-        ban: Option<&str>,
-        at: Timestamp,
-        answer: &mut Answer,
-    ) -> bool {
-        let Some(entity) = self.normal(entity) else { return false };
-        let notice = |ban: Ban| BanChange::Lifted {
-            entity: entity.clone(),
-            ban: Box::new(ban),
-            actor: command.actor.clone(),
-            reason: command.reason.clone(),
-            at,
-        };
-        let lifted = self.bans.lift(&entity, ban, notice, &mut answer.bans);
-        self.bans.pardon(&entity, at);
-        let idle = self.policy.settings.profile_idle;
-        let person = self.people.get_mut(&(entity.kind, entity.value)).filter(|p| !p.is_forgotten(at, idle));
-        let stood = person.is_some_and(|person| person.pardon(at));
-        lifted || stood
-    }
-
-    /// Addresses in their normal form; `None` when a value is none.
-    fn normal(&self, entity: &Entity) -> Option<Entity> {
-        if entity.kind != EntityKind::Ip {
-            return Some(entity.clone());
-        }
-        let prefix = self.policy.settings.ipv6_prefix;
-        let bare = entity.value.strip_suffix(&format!("/{prefix}")).unwrap_or(&entity.value);
-        let address = Address::parse(bare, prefix)?;
-        Some(Entity::new(EntityKind::Ip, address.to_string()))
-    }
-
     /// What was due by a time happens first.
     fn advance(&mut self, at: Timestamp, answer: &mut Answer) {
         self.started_at.get_or_insert(at);
         self.now = self.now.max(at);
         self.bans.expire(self.now, &mut answer.bans);
         self.cases.quiet(self.now, &mut answer.cases);
+        let now = self.now;
+        self.exceptions.retain(|exception| exception.until > now);
     }
 }
 

@@ -59,8 +59,8 @@ impl Person {
         Range { lo: points - error, hi: points + error }
     }
 
-    /// One more point. Returns the step that is reached by it, if a new one is: by crossing its mark, or because what
-    /// stood has ended.
+    /// One more point. Returns the step that is due by it, if one is: by crossing its mark, or because what stood has
+    /// ended.
     pub(super) fn penalise(
         &mut self,
         at: Timestamp,
@@ -73,10 +73,12 @@ impl Person {
         let after = self.points(given, half_life).round();
         let reached = steps.iter().rposition(|step| after >= step.points)?;
         let is_new = before < steps[reached].points || self.stands(at).is_none();
-        is_new.then(|| {
-            self.standing = Some((reached, at.after(steps[reached].length)));
-            reached
-        })
+        is_new.then_some(reached)
+    }
+
+    /// A step stands until a time.
+    pub(super) fn stand(&mut self, step: usize, until: Timestamp) {
+        self.standing = Some((step, until));
     }
 
     /// The step that stands at a time, and until when.

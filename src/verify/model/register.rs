@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::engine::ban::{Ban, BanChange};
-use crate::engine::case::{Case, CaseStatus};
+use crate::engine::case::{Case, CaseStatus, Resolution};
 use crate::engine::entity::Entity;
 use crate::engine::time::{Span, Timestamp};
 use crate::engine::verdict::Verdict;
@@ -46,6 +46,16 @@ impl Bans {
         }
     }
 
+    /// Whether an entity has a ban of this id, or any.
+    pub(super) fn has(&self, entity: &Entity, id: Option<&str>) -> bool {
+        self.of(entity).iter().any(|ban| id.is_none_or(|id| id == ban.id))
+    }
+
+    /// Forgets all bans; pardons stay.
+    pub(super) fn clear(&mut self) {
+        self.in_force.clear();
+    }
+
     /// Ends every ban whose time has come, in the order of their ends.
     pub(super) fn expire(&mut self, now: Timestamp, told: &mut Vec<BanChange>) {
         let ended = |ban: &&Ban| ban.expires_at.is_some_and(|end| end <= now);
@@ -66,15 +76,15 @@ impl Bans {
         removed
     }
 
-    /// Lifts one ban or all; `lifted` makes the notice. False when there was none.
+    /// Lifts the bans that are meant; `lifted` makes the notice. False when there was none.
     pub(super) fn lift(
         &mut self,
         entity: &Entity,
-        id: Option<&str>,
+        means: impl Fn(&Ban) -> bool,
         lifted: impl FnOnce(Ban) -> BanChange,
         told: &mut Vec<BanChange>,
     ) -> bool {
-        let removed = self.remove(entity, |ban| id.is_none_or(|id| id == ban.id));
+        let removed = self.remove(entity, means);
         let Some(strongest) = removed.into_iter().max_by_key(strength) else { return false };
         if !self.in_force.contains_key(entity) {
             told.push(lifted(strongest));
@@ -100,26 +110,52 @@ pub(super) fn strength(ban: &Ban) -> (Verdict, i64, std::cmp::Reverse<String>) {
     (ban.verdict, end, std::cmp::Reverse(ban.id.clone()))
 }
 
-/// Open cases by rule and entity.
+/// Cases by rule and entity.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cases {
-    open: BTreeMap<(String, Entity), Case>,
+    open: BTreeMap<Matter, Open>,
+    /// Those that fell quiet and can still be decided.
+    quiet: Vec<(Matter, Case)>,
+    settled: BTreeMap<Matter, Settled>,
+}
+
+type Matter = (String, Entity);
+
+/// An open case, and at how many events it is told next.
+#[derive(Clone, Debug)]
+struct Open {
+    case: Case,
+    tell_at: u64,
+}
+
+/// A case that a person decided.
+#[derive(Clone, Copy, Debug)]
+struct Settled {
+    until: Timestamp,
+    /// Events that it had.
+    events: u64,
+    /// Events since.
+    since: u64,
 }
 
 /// A case is quiet when nothing was added for so long.
 const QUIET: Span = Span::from_secs(86_400);
+/// A decided matter opens no case for so long, unless its events double.
+const SETTLED: Span = Span::from_secs(7 * 86_400);
 const ACCOUNTS_MAX: usize = 100;
 const OPEN_MAX: usize = 10_000;
 
 impl Cases {
-    /// Adds an event. A case is told when its events are a power of two.
+    /// Adds an event. A case is told when it opens, and each time its events have doubled since.
     pub(super) fn add(&mut self, new: Case, account: Option<&str>, told: &mut Vec<Case>) {
-        let key = (new.rule.clone(), new.entity.clone());
-        if !self.open.contains_key(&key) && self.open.len() >= OPEN_MAX {
+        let matter = (new.rule.clone(), new.entity.clone());
+        let at = new.opened_at;
+        let Some(before) = self.since_decided(&matter, at) else { return };
+        if !self.open.contains_key(&matter) && self.open.len() >= OPEN_MAX {
             return;
         }
-        let at = new.opened_at;
-        let case = self.open.entry(key).or_insert(new);
+        let fresh = || Open { case: Case { events: before, ..new }, tell_at: before + 1 };
+        let Open { case, tell_at } = self.open.entry(matter).or_insert_with(fresh);
         case.events += 1;
         case.updated_at = case.updated_at.max(at);
         if let Some(account) = account.filter(|account| !case.accounts.iter().any(|known| known == account))
@@ -127,18 +163,53 @@ impl Cases {
         {
             case.accounts.push(account.to_owned());
         }
-        if case.events.is_power_of_two() {
-            let status = if case.events == 1 { CaseStatus::Opened } else { CaseStatus::Grown };
-            told.push(Case { status, ..case.clone() });
+        if case.events >= *tell_at {
+            told.push(case.clone());
+            case.status = CaseStatus::Grown;
+            *tell_at *= 2;
         }
     }
 
-    /// Closes the cases that have been quiet for long enough.
+    /// Events before this one since the matter was decided; `None` while that settles it.
+    fn since_decided(&mut self, matter: &Matter, at: Timestamp) -> Option<u64> {
+        let Some(settled) = self.settled.get_mut(matter) else { return Some(0) };
+        settled.since += 1;
+        let decided = *settled;
+        if at < decided.until && decided.since < decided.events {
+            return None;
+        }
+        self.settled.remove(matter);
+        Some(if at < decided.until { decided.since - 1 } else { 0 })
+    }
+
+    /// A person decides a case; `None` when it is not known.
+    pub(super) fn resolve(&mut self, id: &str, resolution: Resolution, told: &mut Vec<Case>) -> Option<Case> {
+        let open = self.open.iter().find(|(_, open)| open.case.id == id).map(|(matter, _)| matter.clone());
+        let (matter, mut case) =
+            match open.and_then(|matter| Some((matter.clone(), self.open.remove(&matter)?))) {
+                Some((matter, open)) => (matter, open.case),
+                None => self.quiet.remove(self.quiet.iter().position(|(_, case)| case.id == id)?),
+            };
+        let until = resolution.at.after(SETTLED);
+        self.settled.insert(matter, Settled { until, events: case.events, since: 0 });
+        case.status = CaseStatus::Resolved;
+        case.updated_at = case.updated_at.max(resolution.at);
+        case.resolution = Some(resolution);
+        told.push(case.clone());
+        Some(case)
+    }
+
+    /// Closes the cases that have been quiet for long enough, and forgets decisions whose time is over.
     pub(super) fn quiet(&mut self, now: Timestamp, told: &mut Vec<Case>) {
-        let due = |case: &Case| case.updated_at.after(QUIET) <= now;
-        let mut closed: Vec<Case> = self.open.values().filter(|case| due(case)).cloned().collect();
-        self.open.retain(|_, case| !due(case));
-        closed.sort_by_key(|case| case.updated_at);
-        told.extend(closed.into_iter().map(|case| Case { status: CaseStatus::Quiet, ..case }));
+        let due = |open: &Open| open.case.updated_at.after(QUIET) <= now;
+        let mut closed: Vec<(Matter, Case)> = Vec::new();
+        for (matter, open) in self.open.iter().filter(|(_, open)| due(open)) {
+            closed.push((matter.clone(), Case { status: CaseStatus::Quiet, ..open.case.clone() }));
+        }
+        self.open.retain(|_, open| !due(open));
+        closed.sort_by_key(|(_, case)| case.updated_at);
+        told.extend(closed.iter().map(|(_, case)| case.clone()));
+        self.quiet.extend(closed);
+        self.settled.retain(|_, settled| settled.until > now);
     }
 }

@@ -9,7 +9,7 @@ use super::meter::{Addition, measure};
 use super::quota::Reading;
 use super::range::Range;
 use super::register::strength;
-use super::{Answer, Hint, Model, fields};
+use super::{Answer, Hint, Model, Told, fields};
 use crate::engine::address::Address;
 use crate::engine::decision::{DecisionId, QualityCode};
 use crate::engine::entity::{Entity, EntityKind};
@@ -37,13 +37,26 @@ impl Model {
             }
             seen => seen.is_some(),
         };
-        self.blind |= hint.told.is_some_and(|told| told.says(QualityCode::Evicted.name()));
+        self.blind |= hint.told.is_some_and(|told| self.lost(told));
         let mut names = self.look(event, &mut look, hint);
         let whole = moved.into_iter().chain(conflict.then_some(QualityCode::IdConflict));
         whole.for_each(|code| look.note(code, None, true));
         self.warming(&mut look);
         self.decide(event, arrival, &mut look, &mut names, hint, &mut answer);
         answer
+    }
+
+    /// Whether a decision says that counts were pushed out: that is so too when a count or limit is an estimate.
+    fn lost(&self, told: &Told) -> bool {
+        let sketched = |counter: &str| {
+            let signal = self.policy.signals.iter().find(|signal| *signal.name == *counter);
+            signal.is_some_and(|signal| matches!(signal.measure, Measure::Distinct { .. }))
+        };
+        let estimates = told.quality.iter().filter(|(code, _)| code == QualityCode::Approximate.name());
+        told.says(QualityCode::Evicted.name())
+            || estimates
+                .into_iter()
+                .any(|(_, counter)| counter.as_deref().is_some_and(|counter| !sketched(counter)))
     }
 
     /// `occurred_at` held near the append time; `None` when it is too far ahead.
@@ -308,7 +321,7 @@ impl Model {
         drop(scope);
         let id = DecisionId::first(&arrival, &event.id);
         let judge = |shared: bool| {
-            let mut judged: Judged = judge(&policy, event, look, shared, &fired);
+            let mut judged: Judged = judge((&policy, &self.exceptions), event, look, shared, &fired);
             judged.expected.id = id.to_string();
             if !judged.rules_ran {
                 judged.expected.followed = by_limits;
@@ -327,6 +340,7 @@ impl Model {
         };
         let hand = Hand { event, look, id, hint };
         self.act(&hand, &judged, &fired, &pools, answer);
+        self.remember(id, &judged.expected);
         answer.expected = Some(judged.expected);
     }
 

@@ -29,6 +29,7 @@ pub(super) fn settings(draft: &Draft, report: &Report<'_>) -> Settings {
     let settled = accounts.and_then(|accounts| accounts.settled.as_ref());
     let duplicates = draft.duplicates.as_ref();
     let memory = draft.memory.as_ref();
+    let (hold, retroactive) = (draft.hold.as_ref(), draft.retroactive.as_ref());
     Settings {
         grace,
         skew,
@@ -66,18 +67,12 @@ pub(super) fn settings(draft: &Draft, report: &Report<'_>) -> Settings {
             .unwrap_or_default(),
         duplicate_horizon: positive_or("horizon", duplicates.and_then(|d| d.horizon.as_ref()), HOUR, report),
         duplicate_budget: budget_or(duplicates.and_then(|d| d.budget.as_ref()), 64 * MB, report),
-        hold_timeout: positive_or(
-            "timeout",
-            draft.hold.as_ref().and_then(|hold| hold.timeout.as_ref()),
-            DAY,
-            report,
-        ),
-        hold_default: draft
-            .hold
-            .as_ref()
+        hold_timeout: positive_or("timeout", hold.and_then(|hold| hold.timeout.as_ref()), DAY, report),
+        hold_default: hold
             .and_then(|hold| hold.default.as_ref())
             .map_or(Verdict::Demote, |word| word.value.meaning()),
-        retroactive_window: span_or(draft.retroactive.as_ref().and_then(|r| r.window.as_ref()), DAY, report),
+        retroactive_window: span_or(retroactive.and_then(|r| r.window.as_ref()), DAY, report),
+        retroactive_budget: budget_or(retroactive.and_then(|r| r.budget.as_ref()), 128 * MB, report),
         profile_budget: budget_or(memory.and_then(|m| m.profiles.as_ref()), 256 * MB, report),
         profile_idle: positive_or(
             "profile_idle",

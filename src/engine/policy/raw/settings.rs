@@ -118,6 +118,8 @@ pub struct RawHold {
 pub struct RawRetroactive {
     /// Default 24h.
     pub window: Option<At<Duration>>,
+    /// Memory for the decisions concerned. Default 128MB.
+    pub budget: Option<At<Size>>,
 }
 
 /// Memory budgets.

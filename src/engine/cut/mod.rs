@@ -1,0 +1,132 @@
+//! A consistent cut of the whole state while scoring goes on, and an engine restored from it.
+//!
+//! [`Engine::begin_cut`] fixes the moment, between two inputs. From then on [`Engine::copy_pages`] hands out the state as
+//! it was at that moment, a few pages at a time, with any inputs in between. It works by undo: the first write to an entry
+//! that is not copied yet keeps its old words (`watch.rs`), and who takes the pages lays them over ([`Page::finish`]).
+//! What is no array of entries is small and taken down as a whole at the beginning (`sets.rs`). The restored engine is the
+//! one that was cut: same places in tables, same free blocks, same order of eviction and of sweeping, so it goes on with
+//! the same answers. Nothing here reads or writes files. A policy that takes effect abandons the cut.
+//!
+//! Published names of the kind: zigzag, ping-pong and CALC checkpointing (Cao et al., SIGMOD 2011; Ren et al., 2016).
+
+mod nouns;
+mod page;
+mod restore;
+mod sets;
+mod watch;
+mod words;
+
+pub use self::page::{NoPage, Page};
+pub use self::restore::{Restore, RestoreError};
+
+pub(crate) use self::page::{Kind, Place, entries_of};
+pub(crate) use self::restore::{Array, Awaited};
+pub(crate) use self::watch::{Room, Watch};
+pub(crate) use self::words::{Damaged, Reader, Saved, Writer, load_of, saved};
+
+use std::collections::VecDeque;
+
+use self::sets::{ANSWERS_SEEN, COMMANDS_SEEN, EVENTS_SEEN};
+use super::Engine;
+use super::table::Table;
+
+/// How far a cut has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CutProgress {
+    /// There are more pages.
+    More,
+    /// All pages have been handed out; the cut is over.
+    Complete,
+    /// No cut is under way: none was begun, it is over, or it was abandoned. Pages that were handed out are worth
+    /// nothing.
+    NoCut,
+}
+
+/// A cut under way.
+#[derive(Debug)]
+pub(super) struct Cut {
+    /// Pages of the sets that were not handed out yet.
+    sets: VecDeque<Page>,
+}
+
+impl Engine {
+    /// Begins a cut at this moment, between two inputs. One that is under way is abandoned.
+    pub fn begin_cut(&mut self) {
+        self.abandon_cut();
+        self.cut = Some(Cut { sets: self.set_pages().into() });
+        self.each_table_mut(|part, table| {
+            table.begin_cut(part);
+            true
+        });
+        self.duplicates.begin_cut(EVENTS_SEEN);
+        self.commands.begin_cut(COMMANDS_SEEN);
+        self.answers.begin_cut(ANSWERS_SEEN);
+    }
+
+    /// Hands out the next pages of the cut: those that begin within the next `bytes`, the sets first. Inputs may be
+    /// applied between two calls.
+    pub fn copy_pages(&mut self, bytes: usize, out: &mut Vec<Page>) -> CutProgress {
+        let Some(cut) = &mut self.cut else { return CutProgress::NoCut };
+        let mut room = Room { bytes, out };
+        while !room.is_full()
+            && let Some(page) = cut.sets.pop_front()
+        {
+            room.put(page);
+        }
+        let done = cut.sets.is_empty()
+            && self.each_table_mut(|_, table| table.copy_pages(&mut room))
+            && self.duplicates.copy_pages(&mut room)
+            && self.commands.copy_pages(&mut room)
+            && self.answers.copy_pages(&mut room);
+        if !done {
+            return CutProgress::More;
+        }
+        self.cut = None;
+        CutProgress::Complete
+    }
+
+    /// Forgets the cut under way, if there is one.
+    pub fn abandon_cut(&mut self) {
+        if self.cut.take().is_some() {
+            self.each_table_mut(|_, table| {
+                table.abandon_cut();
+                true
+            });
+            self.duplicates.abandon_cut();
+            self.commands.abandon_cut();
+            self.answers.abandon_cut();
+        }
+    }
+
+    /// Whether a cut is under way.
+    pub fn is_cutting(&self) -> bool {
+        self.cut.is_some()
+    }
+
+    /// Every table with its part of the cut, as long as `each` is true.
+    fn each_table_mut(&mut self, mut each: impl FnMut(usize, &mut Table) -> bool) -> bool {
+        let profiles = [&mut self.users, &mut self.devices, &mut self.addresses];
+        self.tables.iter_mut().chain(profiles).enumerate().all(|(part, table)| each(part, table))
+    }
+
+    /// Takes an awaited array.
+    fn fill(&mut self, array: Array) -> Result<(), Damaged> {
+        let Place { kind, part, .. } = array.place();
+        match (kind, part as usize) {
+            (Kind::Records | Kind::Blocks, part) => {
+                let profiles = [&mut self.users, &mut self.devices, &mut self.addresses];
+                let mut tables = self.tables.iter_mut().chain(profiles);
+                tables.nth(part).ok_or(Damaged)?.fill(array)
+            }
+            (Kind::Entries, EVENTS_SEEN) => self.duplicates.fill(&array),
+            (Kind::Entries, COMMANDS_SEEN) => self.commands.fill(&array),
+            (Kind::Entries, ANSWERS_SEEN) => self.answers.fill(&array),
+            _ => Err(Damaged),
+        }
+    }
+
+    fn check_blocks(&self) -> Result<(), Damaged> {
+        let tables = self.tables.iter().chain([&self.users, &self.devices, &self.addresses]);
+        tables.map(Table::check_blocks).collect()
+    }
+}

@@ -1,0 +1,293 @@
+//! Admission: which keys have a record when there is not room for all.
+//!
+//! A table that admits lets a living record go only for a key that came more often than it did, as far as the overflow
+//! knows. So keys that come once, however many, push out nobody who was there before them; and what a key counts while it
+//! is not admitted, or when its record goes, is estimated, not lost. The other keys get the guest record.
+
+use super::mark::{self, touched};
+use super::overflow::{Estimate, Overflow};
+use super::segment::HEAD;
+use super::{Entry, NEIGHBOURS, SEGMENTS, Slot, Table, TableSpec};
+use crate::engine::time::{Span, Timestamp};
+
+/// The same as [`NEIGHBOURS`] for a key that comes for the first time and can only take the place of a dead record.
+const NEIGHBOURS_OF_NEW: usize = 4;
+
+impl Table {
+    /// An empty table that admits keys by how often they come, and estimates counts over these windows of those that it
+    /// does not admit. The sketches for that are part of its budget.
+    pub fn admitting(spec: TableSpec, mut windows: Vec<Span>) -> Self {
+        windows.push(spec.idle);
+        let mut table = Self::new(spec);
+        let overflow = Overflow::new(windows, table.spec.budget_bytes);
+        table.spec.budget_bytes = table.spec.budget_bytes.max(table.least() + overflow.bytes());
+        table.overflow = Some(overflow);
+        table
+    }
+
+    /// What is known of keys without a record, in a table that admits.
+    pub fn overflow(&self) -> Option<&Overflow> {
+        self.overflow.as_ref()
+    }
+
+    /// The same, to count.
+    pub fn overflow_mut(&mut self) -> Option<&mut Overflow> {
+        self.overflow.as_mut()
+    }
+
+    /// How often a key came while it had no record, as far as is known.
+    pub(super) fn known(&self, key: u64, now: Timestamp) -> Estimate {
+        let overflow = self.overflow.as_ref();
+        overflow.map(|overflow| overflow.estimate(self.spec.idle, key, now)).unwrap_or_default()
+    }
+
+    /// The living record that went for the last one inserted: its key, when it was touched last, and its cells, of which
+    /// blocks are gone. Valid until the next insertion.
+    pub fn displaced(&self) -> (u64, Timestamp, &[u32]) {
+        (self.displaced.0, self.displaced.1, &self.displaced.2)
+    }
+
+    /// Notes that the counts of a record begin with an estimate.
+    pub fn set_estimated(&mut self, slot: Slot, now: Timestamp) {
+        let period = self.period(now);
+        mark::set_estimated(self.record_mut(slot), period);
+    }
+
+    /// Whether the counts of a record began with an estimate that they may still hold.
+    #[inline]
+    pub fn is_estimated(&self, slot: Slot) -> bool {
+        mark::estimated(self.record(slot)).is_some()
+    }
+
+    /// How often a record was touched, up to 15.
+    pub fn touches(&self, slot: Slot) -> u32 {
+        mark::touches(self.record(slot))
+    }
+
+    /// Makes a record for a key that was touched so often, in place of one that was touched less. For a table that is
+    /// filled anew; the key is in none of its records.
+    pub fn transfer(&mut self, key: u64, touched: Timestamp, touches: u32) -> Entry {
+        let entry = self.find_or_insert_as(key, touched, touches);
+        mark::set_touches(self.record_mut(entry.slot), touches);
+        entry
+    }
+
+    /// The empty record of a key that is not admitted; it is noted that it came.
+    pub(super) fn guest(&mut self, key: u64, now: Timestamp, touches: u32) -> Slot {
+        self.free_blocks(SEGMENTS, 0);
+        let record = self.record_mut(Slot::GUEST);
+        record.fill(0);
+        mark::begin(record, now);
+        mark::set_touches(record, touches);
+        if let Some(overflow) = &mut self.overflow {
+            overflow.add(self.spec.idle, key, 1, now);
+        }
+        self.not_admitted += 1;
+        self.made = self.made.saturating_add(1);
+        Slot::GUEST
+    }
+
+    /// Keeps what a record counted until the next insertion, and notes how often its key came.
+    pub(super) fn displace(&mut self, segment: usize, index: usize) {
+        let Some(overflow) = &mut self.overflow else { return };
+        let part = &self.segments[segment];
+        let (key, record) = (part.key(index, self.stride), part.record(index, self.stride));
+        let (_, _, mut cells) = std::mem::take(&mut self.displaced);
+        cells.clear();
+        cells.extend_from_slice(&record[HEAD..HEAD + self.spec.words]);
+        overflow.raise(self.spec.idle, key, mark::touches(record), touched(record));
+        self.displaced = (key, touched(record), cells);
+    }
+
+    /// Of the records from the home of `key` on, the one to go for a key that came `touches` times: a dead one, else the
+    /// one worth least, and of equals the one that was touched longest ago. `None` when all are worth as much as the key.
+    pub(super) fn victim(&self, segment: usize, key: u64, now: Timestamp, touches: u32) -> Option<usize> {
+        let part = &self.segments[segment];
+        let admits = self.overflow.is_some();
+        let neighbours = if admits && touches == 1 { NEIGHBOURS_OF_NEW } else { NEIGHBOURS };
+        let (mut index, mut seen) = (part.home(key), 0);
+        let mut best: Option<((u32, Timestamp), usize)> = None;
+        for _ in 0..part.capacity {
+            if !part.is_free(index) {
+                let record = part.record(index, self.stride);
+                let worth = if admits { self.worth(record, now) } else { 0 };
+                let rank = (worth, touched(record));
+                if best.is_none_or(|(least, _)| rank < least) {
+                    best = Some((rank, index));
+                }
+                seen += 1;
+            }
+            if seen == neighbours {
+                break;
+            }
+            index = part.next(index);
+        }
+        best.filter(|((worth, last), _)| !admits || (*worth < touches && *last <= now))
+            .map(|(_, index)| index)
+    }
+
+    /// What a record is worth: nothing when it is dead, else how often it was touched, halved with each quarter of the
+    /// idle time since. What came more than once is always worth more than what came once.
+    fn worth(&self, record: &[u32], now: Timestamp) -> u32 {
+        let (touches, age, idle) = (mark::touches(record), now.since(touched(record)), self.spec.idle);
+        if age > idle {
+            return 0;
+        }
+        let quarters = age.millis() / (idle.millis() / 4).max(1);
+        (touches >> quarters.clamp(0, 4)).max(touches.min(2))
+    }
+
+    /// Nothing is left of an estimate once a whole idle time lies between it and now.
+    #[cold]
+    pub(super) fn settle(&mut self, slot: Slot, since: u16, now: Timestamp) {
+        let passed = self.period(now).wrapping_sub(since);
+        if (2..1 << 15).contains(&passed) {
+            mark::settle(self.record_mut(slot));
+        }
+    }
+
+    /// The number of the idle time that `now` lies in, of which the low bits are enough to tell neighbours apart.
+    fn period(&self, now: Timestamp) -> u16 {
+        (now.millis().max(0) / self.spec.idle.millis().max(1)) as u16
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: Span = Span::from_secs(3600);
+
+    fn at(secs: i64) -> Timestamp {
+        Timestamp::from_millis(1_750_000_000_000 + secs * 1000)
+    }
+
+    fn key(n: u64) -> u64 {
+        let mixed = (n + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+    }
+
+    /// With room for some 1,500 records, filled with keys 0 to 4,999 at 0 s; those that got none are guests.
+    fn full() -> Table {
+        let spec = TableSpec { words: 12, budget_bytes: 0, idle: HOUR, spills: Vec::new(), spill_bytes: 0 };
+        let mut table = Table::admitting(spec, vec![Span::from_secs(60)]);
+        for n in 0..5000 {
+            table.find_or_insert(key(n), at(0));
+        }
+        assert!(table.stats().not_admitted > 3000, "{:?}", table.stats());
+        table
+    }
+
+    fn held(table: &Table, keys: std::ops::Range<u64>, secs: i64) -> usize {
+        keys.filter(|n| table.find(key(*n), at(secs)).is_some()).count()
+    }
+
+    #[test]
+    fn who_comes_once_pushes_out_nobody() {
+        let mut table = full();
+        let before = held(&table, 0..5000, 1);
+        for n in 5000..20_000 {
+            table.find_or_insert(key(n), at(1));
+        }
+        // One in 256 is taken for one that came twice: 60 of them.
+        let left = held(&table, 0..5000, 1);
+        assert!(left + 120 >= before, "{left} of {before}");
+        assert_eq!(table.len() as u64 + table.stats().not_admitted, 20_000 - table.stats().evicted);
+    }
+
+    #[test]
+    fn who_comes_again_is_admitted_in_place_of_one_that_did_not() {
+        let mut table = full();
+        for n in 5000..5100 {
+            let entries: Vec<Entry> = (10..20).map(|secs| table.find_or_insert(key(n), at(secs))).collect();
+            let guests = entries.iter().take_while(|entry| entry.slot.is_guest()).count();
+            assert!(guests < 8, "{guests}");
+            assert!(entries[..=guests].iter().all(|entry| entry.fresh), "a guest begins anew");
+            assert!(
+                entries[guests + 1..].iter().all(|entry| !entry.fresh && entry.slot == entries[guests].slot)
+            );
+            assert!(guests == 0 || table.touches(entries[guests].slot) >= 2);
+        }
+        assert_eq!(held(&table, 5000..5100, 20), 100);
+    }
+
+    #[test]
+    fn what_came_twice_stays_when_a_flood_comes_twice() {
+        let mut table = full();
+        let regulars: Vec<u64> =
+            (0..5000).filter(|n| table.find(key(*n), at(1)).is_some()).take(200).collect();
+        for _ in 0..5 {
+            regulars.iter().for_each(|n| assert!(!table.find_or_insert(key(*n), at(2)).fresh));
+        }
+        for n in 10_000..20_000 {
+            table.find_or_insert(key(n), at(3));
+            table.find_or_insert(key(n), at(4));
+        }
+        let left = regulars.iter().filter(|n| table.find(key(**n), at(5)).is_some()).count();
+        assert_eq!(left, 200);
+    }
+
+    #[test]
+    fn a_guest_finds_its_record_empty_and_leaves_nothing() {
+        let mut table = full();
+        let guests: Vec<u64> =
+            (5000..5050).filter(|n| table.find_or_insert(key(*n), at(1)).slot.is_guest()).collect();
+        assert!(guests.len() > 40);
+        let (len, entry) = (table.len(), table.find_or_insert(key(6000), at(1)));
+        assert!(entry.slot.is_guest());
+        table.cells_mut(entry.slot).fill(7);
+        let next = table.find_or_insert(key(6001), at(1));
+        assert!(next.slot.is_guest() && table.cells(next.slot).iter().all(|word| *word == 0));
+        assert_eq!(table.len(), len);
+        assert_eq!(table.find(key(6000), at(1)), None);
+        let mut seen = 0;
+        table.for_each(|_, _, _| seen += 1);
+        assert_eq!(seen, len);
+    }
+
+    #[test]
+    fn what_went_is_known_and_at_hand() {
+        let mut table = full();
+        let (mut gone, mut known) = (0, 0);
+        for n in 5000..5200 {
+            for secs in 10..18 {
+                if table.find_or_insert(key(n), at(secs)).evicted {
+                    let (key, touched, cells) = table.displaced();
+                    assert_eq!((touched, cells.len()), (at(0), 12));
+                    known += usize::from(table.known(key, at(secs)).count() > 0);
+                    gone += 1;
+                }
+            }
+        }
+        // Raising its cells can raise the level that is taken off them.
+        assert!(gone > 100 && known * 2 > gone, "{known} of {gone}");
+    }
+
+    #[test]
+    fn the_dead_make_room_at_once_and_worth_fades() {
+        let mut table = full();
+        for n in 5000..5100 {
+            assert!(!table.find_or_insert(key(n), at(3601)).slot.is_guest());
+        }
+        let mut record = [0; 16];
+        mark::begin(&mut record, at(0));
+        mark::set_touches(&mut record, 12);
+        let worth = [0, 899, 900, 1800, 2700, 3600, 3601].map(|secs| table.worth(&record, at(secs)));
+        assert_eq!(worth, [12, 12, 6, 3, 2, 2, 0]);
+        mark::set_touches(&mut record, 1);
+        assert_eq!([0, 900, 3600].map(|secs| table.worth(&record, at(secs))), [1, 1, 1]);
+    }
+
+    #[test]
+    fn an_estimate_is_told_until_nothing_of_it_is_left() {
+        let mut table = full();
+        let held = (0..5000).find(|n| table.find(key(*n), at(1)).is_some()).expect("some");
+        let found = table.find(key(held), at(1)).expect("held");
+        table.set_estimated(found, at(1));
+        for secs in (600..9000).step_by(600) {
+            let entry = table.find_or_insert(key(held), at(secs));
+            // Whole hours begin at 3,200 s and 6,800 s.
+            assert_eq!(table.is_estimated(entry.slot), secs < 6800, "{secs}");
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! A table in a cut: its records segment by segment, its blocks slab by slab, and its other words as a set.
+
+use super::segment::Segment;
+use super::{Overflow, SEGMENTS, Table, TableSpec, stride};
+use crate::engine::cut::{Array, Awaited, Damaged, Kind, Place, Reader, Room, Saved, Writer, saved};
+use crate::engine::slab::Spill;
+use crate::engine::time::Span;
+
+saved!(TableSpec { words, budget_bytes, idle, spills, spill_bytes });
+
+impl TableSpec {
+    /// What the cells of a record are, whatever the budget.
+    pub(crate) fn cells(&self) -> (usize, &[usize]) {
+        (self.words, &self.spills)
+    }
+}
+
+impl Table {
+    /// What it was made for.
+    pub(crate) fn spec(&self) -> &TableSpec {
+        &self.spec
+    }
+
+    /// Whether it could have been made for this.
+    pub(crate) fn is_for(&self, spec: &TableSpec, windows: &[Span]) -> bool {
+        let fresh = Self::admitting(spec.clone(), windows.to_vec());
+        let sketches = |table: &Self| table.overflow.as_ref().map(Overflow::shape);
+        self.spec == fresh.spec && sketches(self) == sketches(&fresh)
+    }
+
+    /// From here on the table is copied as it is now, as this part of the cut.
+    pub(crate) fn begin_cut(&mut self, part: usize) {
+        // The guest's segment comes last and is no part of the state.
+        for (unit, segment) in self.segments[..SEGMENTS].iter_mut().enumerate() {
+            segment.begin_cut(Place::new(Kind::Records, part, unit), self.stride);
+        }
+        self.spill.begin_cut(part);
+    }
+
+    /// Forgets the cut.
+    pub(crate) fn abandon_cut(&mut self) {
+        self.segments.iter_mut().for_each(Segment::abandon_cut);
+        self.spill.abandon_cut();
+    }
+
+    /// Hands out pages while there is room; true when there are no more.
+    pub(crate) fn copy_pages(&mut self, room: &mut Room<'_>) -> bool {
+        self.segments[..SEGMENTS].iter_mut().all(|segment| segment.copy_pages(self.stride, room))
+            && self.spill.copy_pages(room)
+    }
+
+    /// Takes down what is not in the pages.
+    pub(crate) fn save(&self, to: &mut Writer) {
+        // What is not taken down follows from the rest.
+        let Self {
+            spec,
+            stride: _,
+            segments,
+            unused: _,
+            bytes: _,
+            spill,
+            expired,
+            evicted,
+            not_admitted,
+            overflow,
+            displaced: _,
+            made,
+            cursor,
+        } = self;
+        spec.save(to);
+        segments[..SEGMENTS].iter().for_each(|segment| segment.capacity.save(to));
+        (*expired, *evicted).save(to);
+        not_admitted.save(to);
+        overflow.save(to);
+        (*made, *cursor).save(to);
+        spill.save(to);
+    }
+
+    /// Reads what [`Table::save`] took down: a table without its records, and which pages they will come in.
+    pub(crate) fn load(from: &mut Reader<'_>, part: usize, awaited: &mut Awaited) -> Result<Self, Damaged> {
+        let spec = TableSpec::load(from)?;
+        if spec.spills.iter().any(|word| *word >= spec.words) || spec.words > MOST_WORDS {
+            return Err(Damaged);
+        }
+        let mut table = Self::new(spec);
+        for unit in 0..SEGMENTS {
+            let capacity = usize::load(from)?;
+            if capacity > 0 {
+                awaited.add(Place::new(Kind::Records, part, unit), capacity, table.stride)?;
+                table.unused -= 1;
+                table.bytes = table.bytes.saturating_add(Segment::bytes_of(capacity, table.stride));
+            }
+        }
+        (table.expired, table.evicted) = Saved::load(from)?;
+        table.not_admitted = Saved::load(from)?;
+        table.overflow = Saved::load(from)?;
+        (table.made, table.cursor) = Saved::load(from)?;
+        table.spill = Spill::load(from, table.spec.spill_bytes, part, awaited)?;
+        let sound = table.overflow.as_ref().is_none_or(Overflow::is_sound);
+        if table.cursor.0 < SEGMENTS && sound { Ok(table) } else { Err(Damaged) }
+    }
+
+    /// Every block that a record names was handed out.
+    pub(crate) fn check_blocks(&self) -> Result<(), Damaged> {
+        let mut sound = true;
+        self.for_each(|_, _, cells| {
+            sound &= self.spec.spills.iter().all(|word| self.spill.knows(cells[*word]));
+        });
+        if sound { Ok(()) } else { Err(Damaged) }
+    }
+
+    /// Takes an awaited segment or slab.
+    pub(crate) fn fill(&mut self, array: Array) -> Result<(), Damaged> {
+        let Place { kind, unit, .. } = array.place();
+        match kind {
+            Kind::Records => {
+                let segment = self.segments[..SEGMENTS].get_mut(unit as usize).ok_or(Damaged)?;
+                *segment = Segment::restored(&array, stride(self.spec.words))?;
+                Ok(())
+            }
+            _ => self.spill.fill(array),
+        }
+    }
+}
+
+/// More cells than any policy lays out: four megabytes a record.
+const MOST_WORDS: usize = 1 << 20;

@@ -1,0 +1,253 @@
+//! Checkpoints under load: how long batches take before, during and after a cut, and what a checkpoint costs.
+//!
+//! `cargo bench --bench checkpoint -- [users] [slice MB] [batch events]` (1,000,000 users, 4 MB copied after each batch,
+//! batches of 5,000 events unless told). Every user acts once, then traffic goes on in which few do much. Prints the
+//! median and the 99th percentile of the wall time of a batch (decode, score, copy a slice), the length of the cut, the
+//! size of the checkpoint, how long the writer took, and how long loading and restoring takes. The first restored answer
+//! is compared with the one of the engine that was never stopped. Run it on a machine that does nothing else.
+
+use std::fmt::Write as _;
+use std::sync::mpsc::sync_channel;
+use std::thread;
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use weir::clock::{self, Stopwatch};
+use weir::engine::cut::{CutProgress, Page, Restore};
+use weir::engine::event::Arrival;
+use weir::engine::key::HashSeed;
+use weir::engine::policy::load::load;
+use weir::engine::time::Timestamp;
+use weir::engine::{Ahead, Engine, Input, Outputs};
+use weir::state::{Archive, Checkpoints, Generation, Meta, StateError, Steps, Writer, Written};
+use weir::wire::interaction::{DecodeLimits, decode};
+
+const SEED: HashSeed = HashSeed(1, 2);
+/// Sunday, 2025-06-15T12:00:00Z.
+const START: i64 = 1_749_988_800_000;
+/// Event time between two events, in microseconds: 100,000 events a second.
+const STEP_MICROS: i64 = 10;
+/// Batches that are measured before and after the cut.
+const BATCHES: usize = 300;
+/// Pages that wait for the writer.
+const WAITING: usize = 256;
+
+fn main() {
+    let mut numbers = std::env::args().filter_map(|argument| argument.parse().ok());
+    let users = numbers.next().unwrap_or(1_000_000_u64);
+    let slice = numbers.next().unwrap_or(4) as usize * 1_000_000;
+    let batch = numbers.next().unwrap_or(5_000);
+    let mut load = Load::new(users, batch);
+    load.everybody_acts_once();
+    let before: Vec<f64> = (0..BATCHES).map(|_| load.batch()).collect();
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let (during, generation) = load.checkpoint(slice, &dir);
+    let after: Vec<f64> = (0..BATCHES).map(|_| load.batch()).collect();
+    report(&[("before", &before), ("during", &during), ("after", &after)]);
+    restore(&mut load, &dir, &generation);
+}
+
+/// The engine under load.
+struct Load {
+    engine: Engine,
+    traffic: Traffic,
+    batch: u64,
+    /// The state at the cut goes on with these lines.
+    since_cut: Vec<String>,
+}
+
+impl Load {
+    fn new(users: u64, batch: u64) -> Self {
+        let policy = load(&weir::config::standard::files()).expect("the standard policy is valid").policy;
+        let traffic = Traffic { dice: ChaCha8Rng::seed_from_u64(1), users, number: 0 };
+        Self { engine: Engine::new(policy, SEED), traffic, batch, since_cut: Vec::new() }
+    }
+
+    fn everybody_acts_once(&mut self) {
+        for users in (0..self.traffic.users).collect::<Vec<_>>().chunks(self.batch as usize) {
+            let lines: Vec<String> = users.iter().map(|user| self.traffic.line_of(*user)).collect();
+            score(&mut self.engine, &lines, self.traffic.number);
+        }
+    }
+
+    /// Milliseconds to score a batch.
+    fn batch(&mut self) -> f64 {
+        let lines = self.lines();
+        score(&mut self.engine, &lines, self.traffic.number)
+    }
+
+    fn lines(&mut self) -> Vec<String> {
+        (0..self.batch).map(|_| self.traffic.line()).collect()
+    }
+
+    /// A cut while scoring goes on, written by another thread. Gives the times of the batches.
+    fn checkpoint(&mut self, slice: usize, dir: &tempfile::TempDir) -> (Vec<f64>, Generation) {
+        let mut checkpoints =
+            Checkpoints::open(dir.path(), "bench", Steps::default()).expect("its own folder");
+        let writer = checkpoints.begin(meta()).expect("writable");
+        let (send, receive) = sync_channel::<Page>(WAITING);
+        let writing = thread::spawn(move || write(writer, receive.into_iter()));
+        let (cut, mut times, mut pages) = (Stopwatch::start(), Vec::new(), Vec::new());
+        let began = Stopwatch::start();
+        self.engine.begin_cut();
+        let begin_ms = began.seconds() * 1e3;
+        loop {
+            let copying = Stopwatch::start();
+            let progress = self.engine.copy_pages(slice, &mut pages);
+            for page in pages.drain(..) {
+                send.send(page).expect("the writer takes all");
+            }
+            let copied_ms = copying.seconds() * 1e3;
+            if progress != CutProgress::More {
+                break;
+            }
+            let lines = self.lines();
+            times.push(copied_ms + score(&mut self.engine, &lines, self.traffic.number));
+            if self.since_cut.is_empty() {
+                self.since_cut = lines;
+            }
+        }
+        let cut_s = cut.seconds();
+        drop(send);
+        let (written, cpu_s) = writing.join().expect("no panic");
+        let written = written.expect("there is room on the disk");
+        let whole_s = cut.seconds();
+        let generation = checkpoints.publish(written).expect("writable");
+        let mb = generation.bytes as f64 / 1e6;
+        say(&format!("begin_cut {begin_ms:.1} ms, cut {cut_s:.2} s in {} batches", times.len()));
+        say(&format!("checkpoint {mb:.0} MB in {} files, synced after {whole_s:.2} s", generation.files));
+        say(&format!("writer {cpu_s:.2} CPU-s, published after {:.2} s", cut.seconds()));
+        (times, generation)
+    }
+}
+
+fn write(mut writer: Writer, pages: impl Iterator<Item = Page>) -> (Result<Written, StateError>, f64) {
+    for page in pages {
+        if let Err(error) = writer.write(page) {
+            return (Err(error), 0.0);
+        }
+    }
+    (writer.finish(), clock::thread_cpu_seconds())
+}
+
+/// Loads what was written and compares the first answers.
+fn restore(load: &mut Load, dir: &tempfile::TempDir, generation: &Generation) {
+    let watch = Stopwatch::start();
+    let mut restore = Restore::new(std::sync::Arc::clone(load.engine.policy()), SEED);
+    let pages = Archive::at(dir.path()).load(generation.generation).expect("it was published");
+    for page in pages {
+        restore.add(page.expect("sound")).expect("whole");
+    }
+    let mut engine = restore.finish().expect("whole");
+    say(&format!("loaded and restored in {:.2} s", watch.seconds()));
+    score(&mut engine, &load.since_cut, load.traffic.users);
+    let accounts = engine.accounts().iter().map(|table| table.stats.entries).sum::<u64>();
+    say(&format!("records {accounts} after one batch"));
+    let mb = |bytes: Option<u64>| bytes.map_or(0.0, |bytes| bytes as f64 / 1e6);
+    say(&format!("peak_rss_mb {:.0}", mb(clock::peak_rss_bytes())));
+}
+
+/// Decodes and scores, as a shard does. Gives milliseconds.
+fn score(engine: &mut Engine, lines: &[String], end: u64) -> f64 {
+    let watch = Stopwatch::start();
+    let (limits, mut out, mut ahead) = (DecodeLimits::default(), Outputs::default(), Ahead::default());
+    let first = end as i64 - lines.len() as i64;
+    let decoded: Vec<_> =
+        lines.iter().map(|line| decode(Some(line.as_bytes()), &[], &limits).expect("valid")).collect();
+    for (chunk, number) in decoded.chunks(Ahead::EVENTS).zip((first..).step_by(Ahead::EVENTS)) {
+        ahead.look(engine, chunk.iter().map(|decoded| Some(&decoded.event)));
+        for (index, decoded) in chunk.iter().enumerate() {
+            let offset = number + index as i64;
+            let append_time = decoded.event.occurred_at;
+            let arrival = Arrival { topic: "t", partition: 0, offset, append_time };
+            out.clear();
+            engine.apply_prepared(&decoded.event, arrival, ahead.get(index), &mut out);
+        }
+    }
+    out.clear();
+    let last = START + (end as i64 * STEP_MICROS) / 1000;
+    engine.apply(Input::Tick(Timestamp::from_millis(last)), &mut out);
+    watch.seconds() * 1e3
+}
+
+fn meta() -> Meta {
+    Meta {
+        semantics: weir::engine::SEMANTICS.into(),
+        basis: String::new(),
+        policy: String::new(),
+        policy_sources: weir::config::standard::files(),
+        lineage: "bench".into(),
+        seq: 0,
+        chain: String::new(),
+        journal_from: 0,
+        positions: Vec::new(),
+        created_at: START,
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "the result of the benchmark")]
+fn say(line: &str) {
+    println!("{line}");
+}
+
+fn report(phases: &[(&str, &[f64])]) {
+    for (phase, times) in phases {
+        let mut times = times.to_vec();
+        times.sort_by(f64::total_cmp);
+        let at = |share: f64| times.get(((times.len() as f64 * share) as usize).min(times.len() - 1));
+        let [median, p99, most] = [0.5, 0.99, 1.0].map(|share| at(share).copied().unwrap_or_default());
+        let count = times.len();
+        say(&format!("batch_ms {phase}: median {median:.1} p99 {p99:.1} max {most:.1} ({count} batches)"));
+    }
+}
+
+/// People who like, look and write: few of them do much, few targets get much.
+struct Traffic {
+    dice: ChaCha8Rng,
+    users: u64,
+    number: u64,
+}
+
+impl Traffic {
+    fn line(&mut self) -> String {
+        let share: f64 = self.dice.random();
+        let user = ((self.users as f64 * share * share) as u64).min(self.users - 1);
+        self.line_of(user)
+    }
+
+    fn line_of(&mut self, user: u64) -> String {
+        let number = self.number;
+        self.number += 1;
+        let at = START + (number as i64 * STEP_MICROS) / 1000;
+        let action = ["view", "view", "like", "like", "comment"][self.dice.random_range(0..5)];
+        let share: f64 = self.dice.random();
+        let target = ((self.users / 3) as f64 * share.powf(2.5)) as u64;
+        let (address, device) = (mix(user / 2).to_be_bytes(), mix(user ^ 0x5bd1));
+        let created = START - 60_000_000 - (mix(user) % 80_000_000_000).cast_signed();
+        let mut line = String::with_capacity(340);
+        let written = write!(
+            line,
+            "{{\"event_id\":\"e{number:011}\",\"occurred_at\":{at},\"action\":\"{action}\",\
+             \"user_id\":\"u{user:08}\",\"target_id\":\"a{target:06}\",\"target_owner_id\":\"u{:08}\",\
+             \"ip\":\"{}.{}.{}.{}\",\"device\":{{\"id\":\"d{:012x}\",\"os\":\"Windows 11\",\
+             \"canvas\":\"c{:08x}\"}},\"account\":{{\"created_at\":{created},\"plan\":\"free\"}}}}",
+            mix(target) % self.users,
+            11 + address[4] % 180,
+            address[5],
+            address[6],
+            address[7],
+            device >> 16,
+            mix(device % 40_000) >> 32,
+        );
+        written.expect("text takes all");
+        line
+    }
+}
+
+/// Spreads numbers over 64 bits (the finaliser of SplitMix64).
+fn mix(number: u64) -> u64 {
+    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ number >> 31
+}

@@ -1,0 +1,210 @@
+//! Nothing lost, nothing doubled, on a real Apache Kafka: processes that are killed at every step of a transaction and of a
+//! checkpoint, frozen and thawed, doubled, and started with damaged or no state.
+//!
+//! Each test is one stream with many such accidents on it; at its end the same checks run as in the simulation. The
+//! processes are this test binary itself, started again as [`child`].
+#![allow(clippy::print_stdout, reason = "measured figures")]
+#![allow(clippy::disallowed_methods, reason = "child processes are awaited and measured by the clock")]
+#![allow(unreachable_pub, dead_code, reason = "shared modules; each test binary uses its own part")]
+
+#[path = "simulation/broker.rs"]
+mod broker;
+#[path = "simulation/bug.rs"]
+mod bug;
+#[path = "simulation/check.rs"]
+mod check;
+#[path = "support/broker.rs"]
+mod kafka;
+#[path = "simulation/logs.rs"]
+mod logs;
+#[path = "support/process.rs"]
+mod process;
+#[path = "support/readback.rs"]
+mod readback;
+#[path = "support/traffic.rs"]
+mod traffic;
+
+use std::fs;
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use process::{Kill, Stage, child_orders};
+use rustix::process::Signal;
+
+/// The processes of these tests; does nothing unless it is started as one.
+#[test]
+fn child() {
+    if let Some(orders) = child_orders() {
+        process::run(&orders);
+    }
+}
+
+#[test]
+fn killed_at_each_step_of_a_transaction_nothing_is_lost_or_doubled() {
+    let mut stage = Stage::new("steps");
+    let steps = ["drain:9", "offsets:7", "commit:8", "commit-under-way:6", "done:9", "begin:5", "send:7"];
+    for step in steps {
+        let mut weir = stage.start("a", &Kill::at(step));
+        stage.load_until(|| weir.has_ended());
+        println!("killed at {step}");
+    }
+    stage.finish();
+}
+
+#[test]
+fn killed_at_each_step_of_a_checkpoint_the_one_before_is_used() {
+    let mut stage = Stage::new("checkpoint");
+    for step in ["half:1", "half:3", "rename:2", "manifest:2", "prune:3"] {
+        let mut weir = stage.start("a", &Kill::at(step));
+        stage.load_until(|| weir.has_ended());
+        println!("killed at {step}");
+    }
+    let log = stage.finish();
+    assert!(log.contains("restored from a checkpoint"), "{log}");
+}
+
+#[test]
+fn killed_at_random_moments_under_load() {
+    let mut stage = Stage::new("random");
+    for number in 0..20u64 {
+        let mut weir = stage.start("a", &Kill::never());
+        stage.wait_for_progress(&mut weir);
+        let moment = Instant::now() + Duration::from_millis(number * 37 % 400);
+        stage.load_until(|| Instant::now() > moment);
+        weir.signal(Signal::KILL);
+        weir.wait();
+    }
+    stage.finish();
+}
+
+#[test]
+fn a_frozen_owner_that_thaws_changes_nothing() {
+    let mut stage = Stage::new("zombie");
+    let mut first = stage.start("a", &Kill::never());
+    stage.wait_for_progress(&mut first);
+    let mut second = stage.start("b", &Kill::never());
+    stage.load_for(Duration::from_secs(1));
+    first.signal(Signal::STOP);
+    let frozen = Instant::now();
+    stage.wait_for_takeover(&mut second);
+    println!("taken over {:.1?} after the owner froze", frozen.elapsed());
+    first.signal(Signal::CONT);
+    stage.load_for(Duration::from_secs(4));
+    for weir in [&mut first, &mut second] {
+        assert!(!weir.has_ended(), "{}", weir.log());
+        weir.stop();
+    }
+    stage.finish();
+}
+
+#[test]
+fn a_standby_steals_nothing_and_takes_over() {
+    let mut stage = Stage::new("standby");
+    let mut owner = stage.start("a", &Kill::never());
+    stage.wait_for_progress(&mut owner);
+    for _ in 0..15 {
+        let mut standby = stage.start("b", &Kill::never());
+        stage.load_until(|| standby.log().contains("followed the journal to its end"));
+        stage.load_for(Duration::from_millis(300));
+        standby.stop();
+    }
+    let times = |log: &str| log.matches("took the shard over").count();
+    assert_eq!(times(&owner.log()), 1, "{}", owner.log());
+    assert!(!owner.log().contains("given up"), "{}", owner.log());
+
+    let mut standby = stage.start("b", &Kill::never());
+    stage.load_until(|| standby.log().contains("followed the journal to its end"));
+    let already = times(&standby.log());
+    owner.signal(Signal::KILL);
+    let killed = Instant::now();
+    stage.wait_for_progress(&mut standby);
+    let took = killed.elapsed();
+    println!(
+        "first decisions {took:.1?} after kill -9 of the owner; the session timeout is {:.1?}",
+        process::SESSION
+    );
+    assert_eq!(times(&standby.log()), already + 1, "{}", standby.log());
+    assert!(took < process::SESSION + Duration::from_secs(20), "{took:?}");
+    standby.stop();
+    stage.finish();
+}
+
+#[test]
+fn damaged_missing_and_doubled_state_is_met_in_words() {
+    let mut stage = Stage::new("state");
+    let mut weir = stage.start("a", &Kill::never());
+    stage.load_until(|| weir.log().matches("checkpoint generation=").count() >= 2);
+    let mut other = stage.start("a", &Kill::never());
+    stage.load_until(|| other.has_ended());
+    assert!(other.log().contains("another process"), "{}", other.log());
+    weir.signal(Signal::KILL);
+    weir.wait();
+
+    damage_the_newest(&stage.state("a"));
+    let mut weir = stage.start("a", &Kill::never());
+    stage.wait_for_progress(&mut weir);
+    assert!(weir.log().contains("cannot be used") || weir.log().contains("passed over"), "{}", weir.log());
+    assert!(weir.log().contains("restored from a checkpoint"), "{}", weir.log());
+    weir.signal(Signal::KILL);
+    weir.wait();
+
+    fs::remove_dir_all(stage.state("a")).expect("removable");
+    let mut weir = stage.start("a", &Kill::never());
+    stage.wait_for_progress(&mut weir);
+    weir.stop();
+    stage.finish();
+}
+
+#[test]
+fn a_disk_that_is_full_costs_only_the_checkpoint() {
+    let mut stage = Stage::new("full");
+    let mut weir = stage.start("a", &Kill::disk_full());
+    stage.load_until(|| weir.log().contains("could not be written"));
+    stage.wait_for_progress(&mut weir);
+    weir.stop();
+    stage.finish();
+}
+
+#[test]
+fn a_record_that_panics_the_engine_is_passed_over_after_the_second_time() {
+    let mut stage = Stage::new("panic");
+    let mut weir = stage.start("a", &Kill::panic_at(2, 700));
+    stage.load_until(|| weir.log().matches("the state is dropped and restored").count() >= 2);
+    stage.wait_for_progress(&mut weir);
+    weir.stop();
+    let faults = stage.dead_letters("engine_fault");
+    assert_eq!(faults, [(2, 700)]);
+    stage.finish();
+}
+
+#[test]
+fn a_broker_that_restarts_under_load_loses_nothing() {
+    let mut stage = Stage::with_broker_of_its_own("outage");
+    let mut weir = stage.start("a", &Kill::never());
+    stage.wait_for_progress(&mut weir);
+    for _ in 0..2 {
+        stage.restart_broker();
+        stage.wait_for_progress(&mut weir);
+    }
+    weir.stop();
+    stage.finish();
+}
+
+/// Flips a byte in the middle of the newest checkpoint.
+fn damage_the_newest(state: &PathBuf) {
+    let names = |dir: &PathBuf| {
+        let entries = fs::read_dir(dir).expect("a folder");
+        let mut names: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+        names.sort();
+        names
+    };
+    let newest =
+        names(state).into_iter().rfind(|path| path.is_dir() && path.to_string_lossy().contains("0000"));
+    let segment = names(&newest.expect("a checkpoint")).into_iter().next().expect("a segment");
+    let mut bytes = fs::read(&segment).expect("readable");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x40;
+    fs::write(&segment, bytes).expect("writable");
+    thread::sleep(Duration::ZERO);
+}

@@ -1,0 +1,139 @@
+//! The logs of the broker in memory, as a follower reads them.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use weir::engine::ban::{Ban, BanChange};
+use weir::engine::entity::Entity;
+use weir::engine::policy::Policy;
+use weir::engine::time::Timestamp;
+use weir::pipeline::{
+    Batch, FollowError, Followed, Follower, Foundry, JournalPage, Logs, Positions, Range, Start, start,
+};
+use weir::stream::{RecordBatch, Topic};
+use weir::wire::ban;
+use weir::wire::journal::{self, JournalRecord};
+
+use crate::broker::Broker;
+use crate::bug::Bug;
+
+/// Records of the journal a page holds: small, so that crashes fall between them.
+const PAGE: usize = 3;
+
+/// See the module.
+pub struct MemoryLogs {
+    pub broker: Rc<RefCell<Broker>>,
+    /// Policies by hash, loaded once for all runs.
+    pub policies: Vec<Arc<Policy>>,
+    /// Reads also what is no longer held.
+    pub whole: bool,
+}
+
+impl Logs for MemoryLogs {
+    fn journal_held(&mut self) -> Result<(i64, i64), FollowError> {
+        let broker = self.broker.borrow();
+        let log = broker.log(Topic::Journal, 0);
+        Ok((if self.whole { 0 } else { log.low }, log.end))
+    }
+
+    fn journal(&mut self, from: i64, _: Duration) -> Result<JournalPage, FollowError> {
+        let broker = self.broker.borrow();
+        let log = broker.log(Topic::Journal, 0);
+        let rest = log.records.iter().filter(|record| record.offset >= from);
+        let records: Vec<(i64, JournalRecord)> =
+            rest.take(PAGE).map(|record| (record.offset, decoded(record.value.as_deref()))).collect();
+        let next = match records.last() {
+            Some((offset, _)) if records.len() == PAGE => offset + 1,
+            _ => log.end,
+        };
+        Ok(JournalPage { records, next })
+    }
+
+    fn batch(&mut self, ranges: &[Range], _: &Positions) -> Result<Batch, FollowError> {
+        let broker = self.broker.borrow();
+        // Read in one go and in an order of its own: what a batch is must not depend on it.
+        let mut read = RecordBatch::default();
+        for range in ranges.iter().rev() {
+            broker.read((range.topic, range.partition), range.from, usize::MAX, &mut read);
+        }
+        Ok(Batch::of(ranges, vec![Arc::new(read)]))
+    }
+
+    fn policy(&mut self, hash: &str) -> Result<Arc<Policy>, FollowError> {
+        let broker = self.broker.borrow();
+        let told =
+            broker.all(Topic::Policies).any(|(_, record)| record.key.as_deref() == Some(hash.as_bytes()));
+        assert!(told, "the policy {hash} was told before it held");
+        Ok(Arc::clone(self.policies.iter().find(|policy| *policy.hash == *hash).expect("one of the run's")))
+    }
+
+    fn newest(&mut self) -> Result<Option<JournalRecord>, FollowError> {
+        let broker = self.broker.borrow();
+        Ok(broker.log(Topic::Journal, 0).records.last().map(|record| decoded(record.value.as_deref())))
+    }
+
+    fn partitions(&mut self, topic: Topic) -> Result<i32, FollowError> {
+        Ok(self.broker.borrow().partitions(topic))
+    }
+
+    fn held(&mut self, topic: Topic, partition: i32) -> Result<(i64, i64), FollowError> {
+        Ok((0, self.broker.borrow().log(topic, partition).end))
+    }
+
+    fn committed(&mut self, topic: Topic) -> Result<Vec<Option<i64>>, FollowError> {
+        let broker = self.broker.borrow();
+        let each = 0..broker.partitions(topic);
+        Ok(each.map(|partition| broker.committed.get(&(topic, partition)).copied()).collect())
+    }
+
+    fn at_time(&mut self, topic: Topic, at: Timestamp) -> Result<Vec<Option<i64>>, FollowError> {
+        let broker = self.broker.borrow();
+        let first = |partition| {
+            let mut records = broker.log(topic, partition).records.iter();
+            records.find(|record| record.append >= at.millis()).map(|record| record.offset)
+        };
+        Ok((0..broker.partitions(topic)).map(first).collect())
+    }
+
+    fn bans(&mut self) -> Result<BTreeMap<Entity, Vec<Ban>>, FollowError> {
+        let broker = self.broker.borrow();
+        if broker.bug == Some(Bug::ResetForgetsBans) {
+            return Ok(BTreeMap::new());
+        }
+        Ok(bans_told(&broker))
+    }
+}
+
+/// What reading the topic of bans to its end gives.
+pub fn bans_told(broker: &Broker) -> BTreeMap<Entity, Vec<Ban>> {
+    let mut current = BTreeMap::new();
+    for (_, record) in broker.all(Topic::Bans) {
+        match ban::decode(record.key.as_deref(), record.value.as_deref()).expect("a ban") {
+            BanChange::InForce(bans) => drop(current.insert(bans[0].entity.clone(), bans)),
+            BanChange::Lifted { entity, .. } | BanChange::Gone(entity) => drop(current.remove(&entity)),
+        }
+    }
+    current
+}
+
+fn decoded(value: Option<&[u8]>) -> JournalRecord {
+    journal::decode(value).expect("a record of the journal")
+}
+
+/// A follower of the whole journal, from its first reset on.
+pub fn follow_all(
+    broker: &Rc<RefCell<Broker>>,
+    policies: &[Arc<Policy>],
+    foundry: &Foundry,
+    told: &mut Followed<'_>,
+) -> Box<Follower> {
+    let mut logs = MemoryLogs { broker: Rc::clone(broker), policies: policies.to_vec(), whole: true };
+    let Start::Follow(mut follower) = start(foundry, &mut logs, None).expect("the logs can be read") else {
+        panic!("the journal begins with a reset");
+    };
+    follower.catch_up(foundry, &mut logs, told).expect("the same outputs again");
+    follower
+}
