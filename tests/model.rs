@@ -352,6 +352,25 @@ enum Step {
     Tick {
         pause: i64,
     },
+    Except {
+        user: u64,
+        rule: u64,
+        secs: i64,
+        snooze: bool,
+    },
+    Resolve {
+        case: u64,
+        outcome: u64,
+    },
+    Appeal {
+        user: u64,
+        granted: bool,
+    },
+    Learn {
+        decision: u64,
+        result: u64,
+        again: bool,
+    },
     /// The policy is changed: limits get other maxima, or one of them goes and comes back.
     Reload {
         which: u64,
