@@ -29,6 +29,10 @@ pub mod exit {
     pub const CONFIG: u8 = 78;
 }
 
+mod verify;
+
+pub use self::verify::VerifyArgs;
+
 const EXIT_CODES: &str = "\
 Exit codes:
   0   all went well
@@ -78,6 +82,9 @@ pub enum Command {
     /// Create the topics, or compare them with what they must be
     #[command(after_help = TOPICS_HELP)]
     Topics(TopicsArgs),
+    /// Check what the topics hold: nothing lost, nothing doubled, nothing else decided
+    #[command(after_help = verify::HELP)]
+    Verify(VerifyArgs),
     /// List, verify, export and import checkpoints of the state
     #[command(after_help = CHECKPOINT_HELP)]
     Checkpoint(CheckpointArgs),

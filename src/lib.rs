@@ -26,6 +26,7 @@
 //! | [`state`] | checkpoints on disk: segments, manifest, lock | Kafka, what the pages mean |
 //! | [`pipeline`] | who runs what: threads, batches, shards | how a verdict is made |
 //! | [`replay`] | the engine over files; the tests beside rules | Kafka |
+//! | [`verify`] | a reference model of the engine; a checker of what topics hold | Kafka; how the engine does it |
 //! | [`sim`] | simulated traffic, honest and not | how it will be judged |
 //! | [`desk`] | HTTP: metrics, health, subjects | the engine's state |
 //! | [`config`], [`cli`], [`commands`], [`run`], [`demo`] | what is configured and typed, and where all meet | |
@@ -58,4 +59,5 @@ pub mod run;
 pub mod sim;
 pub mod state;
 pub mod stream;
+pub mod verify;
 pub mod wire;

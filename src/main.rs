@@ -15,6 +15,7 @@ fn main() -> ExitCode {
         Command::Test(args) => commands::test::run(&args),
         Command::Ban(args) => commands::ban::run(&args),
         Command::Topics(args) => commands::topics::run(&args),
+        Command::Verify(args) => commands::verify::run(&args),
         Command::Checkpoint(args) => commands::checkpoint::run(&args),
         Command::Signals(args) => commands::signals::run(&args),
         Command::Completions { shell } => {

@@ -44,7 +44,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("sled", &["state"]),
     ("tokio", &["desk", "run"]),
     ("metrics_exporter_prometheus", &["metrics"]),
-    ("cel", &["engine"]),
+    ("cel", &["engine", "verify"]),
     ("serde_saphyr", &["engine"]),
     ("clap", &["cli", "commands", "main"]),
     ("clap_complete", &["cli"]),

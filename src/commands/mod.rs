@@ -14,6 +14,7 @@ pub mod setup;
 pub mod signals;
 pub mod test;
 pub mod topics;
+pub mod verify;
 
 mod failure;
 mod table;

@@ -190,7 +190,7 @@ impl Lift<'_> {
 }
 
 /// Which of two bans shows: the stronger verdict, then the later end, then the smaller id.
-fn shows(a: &Ban, b: &Ban) -> std::cmp::Ordering {
+pub(super) fn shows(a: &Ban, b: &Ban) -> std::cmp::Ordering {
     let end = |ban: &Ban| ban.expires_at.map_or(i64::MAX, Timestamp::millis);
     a.verdict.cmp(&b.verdict).then(end(a).cmp(&end(b))).then_with(|| b.id.cmp(&a.id))
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::Engine;
 use super::address::Address;
 use super::ban::Ban;
+use super::bans::shows;
 use super::decision::ReasonSource;
 use super::entity::{Entity, EntityKind};
 use super::event::Event;
@@ -42,7 +43,7 @@ impl Engine {
         let address = self.ban_on(EntityKind::Ip, look.hashes[ADDRESS], |value| {
             look.address.is_some_and(|address| address.to_string() == value)
         });
-        [user, device, address].into_iter().flatten().max_by_key(|(ban, _)| ban.verdict)
+        [user, device, address].into_iter().flatten().max_by(|a, b| shows(a.0, b.0))
     }
 
     fn ban_on(&self, kind: EntityKind, hash: Option<u64>, is: impl Fn(&str) -> bool) -> Option<Shown<'_>> {

@@ -344,6 +344,8 @@ pub struct LimitRule {
 pub struct LimitSpan {
     /// The algorithm with its numbers.
     pub limit: super::limit::Limit,
+    /// What it was made from.
+    pub spec: super::limit::LimitSpec,
     /// Hash of limit id, dimension, filter, window and algorithm: what identifies the counter.
     pub identity: u64,
 }

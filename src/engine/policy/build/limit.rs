@@ -156,8 +156,9 @@ impl Workshop<'_> {
         let counted = counted(&algorithm, raw.count_refused);
         let identity = identity(&[&raw.id.value, name, &filter, &cost, &window.to_string(), &counted]);
         let grace = self.settings.grace.plus(self.settings.skew);
-        match Limit::new(&LimitSpec { algorithm, max, grace }) {
-            Ok(limit) => Some(LimitSpan { limit, identity }),
+        let spec = LimitSpec { algorithm, max, grace };
+        match Limit::new(&spec) {
+            Ok(limit) => Some(LimitSpan { limit, spec, identity }),
             Err(error) => {
                 self.report.error(self.blame(raw, written, &error), error.to_string());
                 None

@@ -1,0 +1,187 @@
+//! What follows from a verdict: limits count, refusals cost, cases grow, watches ban.
+
+use super::judge::{Fired, Judged};
+use super::look::{LimitLook, Look, counts};
+use super::{Answer, Hint, Model};
+use crate::engine::ban::{Ban, Origin};
+use crate::engine::case::{Case, CaseStatus};
+use crate::engine::decision::{DecisionId, ReasonSource};
+use crate::engine::entity::{Entity, EntityKind};
+use crate::engine::event::Event;
+use crate::engine::policy::Mode;
+use crate::engine::time::Span;
+use crate::engine::verdict::Verdict;
+
+/// One event that was judged.
+pub(super) struct Hand<'a> {
+    pub(super) event: &'a Event<'a>,
+    pub(super) look: &'a Look,
+    pub(super) id: DecisionId,
+    pub(super) hint: Hint<'a>,
+}
+
+impl Model {
+    pub(super) fn act(
+        &mut self,
+        hand: &Hand<'_>,
+        judged: &Judged,
+        fired: &[Fired],
+        pools: &[[Option<bool>; 3]],
+        answer: &mut Answer,
+    ) {
+        for (look, asked) in hand.look.limits.iter().zip(&judged.asked) {
+            self.count(look, *asked, judged.expected.verdict, hand);
+            if asked.is_some_and(|verdict| verdict >= Verdict::Challenge) {
+                self.penalise(look.rule, hand, answer);
+            }
+        }
+        if judged.rules_ran {
+            fired.iter().for_each(|fired| self.grow_case(fired.rule, hand, answer));
+        }
+        let bound = hand.look.binding.as_ref().is_some_and(|binding| binding.verdict >= Verdict::Reject);
+        if !hand.look.trusted && !bound {
+            self.observe(hand, pools, answer);
+        }
+    }
+
+    fn count(&mut self, look: &LimitLook, asked: Option<Verdict>, verdict: Verdict, hand: &Hand<'_>) {
+        let Some(key) = &look.key else { return };
+        let rule = &self.policy.limits[look.rule];
+        if counts(rule, look, asked, verdict) || !look.sure {
+            for (span, counter) in rule.spans.iter().zip(&self.layout.spans[look.rule]) {
+                let quota = self.quotas.entry(counter.clone()).or_default().entry(key.clone()).or_default();
+                quota.record(&span.spec, hand.look.at.millis(), look.cost, look.sure);
+            }
+        }
+        if let (Some(_), Some(_), Some(counter)) =
+            (&look.refusal, rule.on_repeat, self.layout.spans[look.rule].first())
+        {
+            let keys = self.refusals.entry(counter.clone()).or_default();
+            keys.entry(key.clone()).or_default().push(hand.look.at);
+        }
+    }
+
+    /// One penalty point for the user or device of a limit that refused.
+    fn penalise(&mut self, limit: usize, hand: &Hand<'_>, answer: &mut Answer) {
+        let policy = std::sync::Arc::clone(&self.policy);
+        let Some(entity) = policy.limits[limit].penalty.and_then(|kind| entity(kind, hand)) else { return };
+        if !self.bans.may_ban(&entity, hand.look.at) {
+            return;
+        }
+        let Some(person) = self.people.get_mut(&(entity.kind, entity.value.clone())) else { return };
+        let penalties = &policy.settings.penalties;
+        let Some(step) = person.penalise(hand.look.at, penalties.half_life, &penalties.steps) else { return };
+        let (number, step) = (step, &penalties.steps[step]);
+        if self.is_excepted(&entity, &step.info, hand) {
+            return;
+        }
+        if let Some(person) = self.people.get_mut(&(entity.kind, entity.value.clone())) {
+            person.stand(number, hand.look.at.after(step.length));
+        }
+        if step.verdict == Verdict::Block {
+            self.ban(&entity, &step.info, step.length, hand, answer);
+        }
+        if step.case {
+            self.add_case(&step.info, "ban for good", entity, hand, answer);
+        }
+    }
+
+    /// A ban by the machine: of users and devices only, and not for what a person has pardoned.
+    fn ban(
+        &mut self,
+        whom: &Entity,
+        info: &ReasonSource,
+        length: Span,
+        hand: &Hand<'_>,
+        answer: &mut Answer,
+    ) {
+        let may = matches!(whom.kind, EntityKind::User | EntityKind::Device);
+        if !may || !self.bans.may_ban(whom, hand.look.at) || self.is_excepted(whom, info, hand) {
+            return;
+        }
+        let ban = Ban {
+            id: format!("{}/{}", info.id, hand.id),
+            entity: whom.clone(),
+            verdict: Verdict::Block,
+            origin: Origin::Policy(info.id.clone()),
+            code: info.code.clone(),
+            reason: info.text.clone(),
+            issued_at: hand.look.at,
+            expires_at: Some(hand.look.at.after(length)),
+        };
+        self.bans.issue(ban, &mut answer.bans);
+    }
+
+    fn grow_case(&mut self, rule: usize, hand: &Hand<'_>, answer: &mut Answer) {
+        let policy = std::sync::Arc::clone(&self.policy);
+        let rule = &policy.rules[rule];
+        let case = rule.case.as_ref().filter(|_| rule.mode == Mode::Live);
+        if let Some((case, entity)) = case.and_then(|case| Some((case, entity(case.entity, hand)?))) {
+            self.add_case(&rule.info, &case.proposal, entity, hand, answer);
+        }
+    }
+
+    fn add_case(
+        &mut self,
+        info: &ReasonSource,
+        proposal: &str,
+        entity: Entity,
+        hand: &Hand<'_>,
+        answer: &mut Answer,
+    ) {
+        if self.is_excepted(&entity, info, hand) {
+            return;
+        }
+        let at = hand.look.at;
+        let new = Case {
+            id: format!("{}/{entity}/{}", info.id, at.millis()),
+            entity,
+            rule: info.id.clone(),
+            code: info.code.clone(),
+            proposal: proposal.to_owned(),
+            status: CaseStatus::Opened,
+            opened_at: at,
+            updated_at: at,
+            events: 0,
+            accounts: Vec::new(),
+            resolution: None,
+        };
+        self.cases.add(new, hand.event.user.as_deref(), &mut answer.cases);
+    }
+
+    /// Whether a person asked that a rule, pool or step does nothing to an entity.
+    fn is_excepted(&self, entity: &Entity, info: &ReasonSource, hand: &Hand<'_>) -> bool {
+        let mut on = self.exceptions.iter().filter(|exception| &exception.entity == entity);
+        on.any(|exception| exception.covers(&info.id, hand.look.at))
+    }
+
+    fn observe(&mut self, hand: &Hand<'_>, pools: &[[Option<bool>; 3]], answer: &mut Answer) {
+        let policy = std::sync::Arc::clone(&self.policy);
+        for (pool, holds) in policy.observations.iter().zip(pools) {
+            let Some(entity) = entity(pool.entity, hand) else { continue };
+            let key = (pool.info.id.clone(), entity.to_string());
+            let watch = self.watches.entry(key.clone()).or_default();
+            watch.unsure |= holds.contains(&None);
+            let due = watch.note(pool, holds.map(|holds| holds == Some(true)), hand.look.at);
+            let told =
+                hand.hint.bans.is_some_and(|bans| bans.contains(&format!("{}/{}", pool.info.id, hand.id)));
+            let ban = if watch.unsure && hand.hint.bans.is_some() { told } else { due };
+            if ban {
+                self.watches.remove(&key);
+                self.ban(&entity, &pool.info, pool.ban, hand, answer);
+            }
+        }
+    }
+}
+
+fn entity(kind: EntityKind, hand: &Hand<'_>) -> Option<Entity> {
+    let event = hand.event;
+    let owned = |text: Option<&str>| text.map(str::to_owned);
+    let value = match kind {
+        EntityKind::User => owned(event.user.as_deref()),
+        EntityKind::Device => owned(event.device.id.as_deref()),
+        EntityKind::Target => owned(event.target.as_deref()),
+        EntityKind::Ip => hand.look.address.map(|address| address.to_string()),
+    };
+    value.map(|value| Entity::new(kind, value))
+}

@@ -1,0 +1,226 @@
+//! From what was looked at to what must be told: the ladder, families and caps, floors, guards.
+
+use super::expected::{Expected, ExpectedReason};
+use super::look::{Except, Exception, Look, exception};
+use super::range::Range;
+use crate::engine::event::Event;
+use crate::engine::policy::{Effect, KeyField, LimitRule, Mode, Policy, Rule, SharedAddress};
+use crate::engine::time::Span;
+use crate::engine::verdict::Verdict;
+
+/// A rule that fired, with its value.
+#[derive(Clone, Debug)]
+pub(super) struct Fired {
+    pub(super) rule: usize,
+    pub(super) value: Option<Range>,
+}
+
+/// A verdict with what is needed to record it.
+#[derive(Debug)]
+pub(super) struct Judged {
+    pub(super) expected: Expected,
+    /// What each limit of the look asked for after exemptions and guards.
+    pub(super) asked: Vec<Option<Verdict>>,
+    /// Whether rules were asked at all.
+    pub(super) rules_ran: bool,
+}
+
+/// Judges. `shared` says whether the address counts as shared by many; `fired` are the rules whose condition holds.
+pub(super) fn judge(
+    (policy, exceptions): (&Policy, &[Exception]),
+    event: &Event<'_>,
+    look: &Look,
+    shared: bool,
+    fired: &[Fired],
+) -> Judged {
+    let guard = policy.settings.shared_address.as_ref().filter(|_| shared);
+    let told = Expected::default();
+    let mut bench = Bench { policy, exceptions, event, look, guard, told, asked: Vec::new() };
+    bench.bind();
+    let mut rules_ran = false;
+    if !look.trusted && bench.told.verdict < Verdict::Block {
+        bench.limits();
+        if bench.told.verdict < Verdict::Reject {
+            rules_ran = true;
+            bench.rules(fired);
+        }
+    }
+    bench.asked.resize(look.limits.len(), None);
+    bench.close(rules_ran)
+}
+
+struct Bench<'b> {
+    policy: &'b Policy,
+    exceptions: &'b [Exception],
+    event: &'b Event<'b>,
+    look: &'b Look,
+    guard: Option<&'b SharedAddress>,
+    told: Expected,
+    asked: Vec<Option<Verdict>>,
+}
+
+impl Bench<'_> {
+    fn bind(&mut self) {
+        self.told.score = self.policy.settings.prior;
+        if let Some(binding) = &self.look.binding {
+            self.told.reasons.push(demand(&binding.id, binding.verdict));
+            self.raise(binding.verdict, binding.left.map(|left| Range::whole(left.millis())));
+        }
+    }
+
+    fn limits(&mut self) {
+        for look in &self.look.limits {
+            let rule = &self.policy.limits[look.rule];
+            let except = self.exception(&rule.info.id);
+            let refusal = look.refusal.as_ref().filter(|_| except != Some(Except::Exempt));
+            let Some(refusal) = refusal else {
+                self.asked.push(None);
+                continue;
+            };
+            let repeat = rule.on_repeat.filter(|_| refusal.repeated);
+            let own = repeat.map_or(rule.verdict, |repeat| repeat.verdict);
+            let reason = |verdict| ExpectedReason {
+                value: Some(refusal.used),
+                thresholds: refusal.maxima.clone(),
+                ..demand(&rule.info.id, verdict)
+            };
+            if rule.mode != Mode::Live || except.is_some() {
+                self.told.shadow.push(reason(own));
+                self.asked.push(None);
+                continue;
+            }
+            let held = self.guard.filter(|guard| by_address(self.policy, rule) && guard.cap < own);
+            if let Some(guard) = held {
+                self.told.reasons.push(demand(&guard.info.id, guard.cap));
+            }
+            let verdict = held.map_or(own, |guard| guard.cap);
+            self.told.reasons.push(reason(verdict));
+            self.raise(verdict, refusal.wait.filter(|_| verdict == Verdict::Reject));
+            self.asked.push(Some(verdict));
+        }
+    }
+
+    fn rules(&mut self, fired: &[Fired]) {
+        let mut sums = vec![0i64; self.policy.families.len()];
+        for fired in fired {
+            let rule = &self.policy.rules[fired.rule];
+            let except = self.exception(&rule.info.id);
+            if except != Some(Except::Exempt) {
+                self.rule(rule, fired.value, except.is_none() && rule.mode == Mode::Live, &mut sums);
+            }
+        }
+        for (sum, family) in sums.iter_mut().zip(&self.policy.families) {
+            let over = *sum - i64::from(family.cap);
+            if over > 0 {
+                self.told.reasons.push(adds(&family.info.id, -(over as i32)));
+                *sum -= over;
+            }
+        }
+        self.told.score += sums.iter().sum::<i64>() as i32;
+        let all = self.climb(&sums, |_| true);
+        let mut verdict = all;
+        if let Some(guard) = self.guard {
+            let free = self.climb(&sums, |family| !guard.families.contains(&family));
+            verdict = all.min(free.max(guard.cap));
+            if verdict < all {
+                self.told.reasons.push(demand(&guard.info.id, verdict));
+            }
+        }
+        self.raise(verdict, None);
+    }
+
+    fn rule(&mut self, rule: &Rule, value: Option<Range>, acts: bool, sums: &mut [i64]) {
+        let mut reason = ExpectedReason {
+            value,
+            thresholds: rule.threshold.into_iter().collect(),
+            ..adds(&rule.info.id, 0)
+        };
+        match rule.effect {
+            Effect::Points(points) => reason.points = points,
+            Effect::Floor(floor) => reason.verdict = Some(floor),
+        }
+        if !acts {
+            return self.told.shadow.push(reason);
+        }
+        sums[rule.family] += i64::from(reason.points);
+        if let Some(floor) = &mut reason.verdict {
+            if let Some(guard) = self.guard.filter(|guard| guard.families.contains(&rule.family)) {
+                *floor = guard.cap.min(*floor);
+            }
+            let floor = *floor;
+            self.raise(floor, None);
+        }
+        self.told.reasons.push(reason);
+    }
+
+    /// The verdict by the ladder: what speaks against the actor in families that count, what speaks for him in all.
+    fn climb(&self, sums: &[i64], counts: impl Fn(usize) -> bool) -> Verdict {
+        let settings = &self.policy.settings;
+        let mut score = i64::from(settings.prior);
+        let mut strong = 0;
+        for (family, sum) in sums.iter().enumerate() {
+            let sum = if counts(family) { *sum } else { (*sum).min(0) };
+            score += sum;
+            strong += usize::from(sum >= i64::from(settings.strong));
+        }
+        let ladder = settings.ladder;
+        if score >= i64::from(ladder.reject) && strong >= settings.reject_families {
+            return Verdict::Reject;
+        }
+        let steps = [
+            (ladder.hold, Verdict::Hold),
+            (ladder.challenge, Verdict::Challenge),
+            (ladder.demote, Verdict::Demote),
+        ];
+        steps
+            .into_iter()
+            .find(|(from, _)| score >= i64::from(*from))
+            .map_or(Verdict::Allow, |(_, verdict)| verdict)
+    }
+
+    fn raise(&mut self, verdict: Verdict, wait: Option<Range>) {
+        self.told.verdict = self.told.verdict.max(verdict);
+        self.told.retry_after = match (self.told.retry_after, wait) {
+            (Some(a), Some(b)) => Some(Range { lo: a.lo.max(b.lo), hi: a.hi.max(b.hi) }),
+            (a, b) => a.or(b),
+        };
+    }
+
+    fn exception(&self, id: &str) -> Option<Except> {
+        exception(self.policy, self.exceptions, id, self.look, self.event)
+    }
+
+    /// Reasons by the verdict they ask for, then by their points, then in the order in which they came; the prior last.
+    fn close(mut self, rules_ran: bool) -> Judged {
+        let settings = &self.policy.settings;
+        self.told.reasons.sort_by(|a, b| {
+            b.verdict.cmp(&a.verdict).then(b.points.unsigned_abs().cmp(&a.points.unsigned_abs()))
+        });
+        self.told.reasons.push(adds("prior", settings.prior));
+        self.told.retry_after = self.told.retry_after.filter(|_| self.told.verdict >= Verdict::Reject);
+        let wait = |span: Span| self.look.at.after(span);
+        let held = self.told.verdict == Verdict::Hold;
+        self.told.hold = held.then(|| (wait(settings.hold_timeout), settings.hold_default));
+        self.told.effective_at = self.look.at;
+        self.told.revisable_until = wait(settings.retroactive_window);
+        self.told.policy = self.policy.hash.to_string();
+        self.told.address = self.look.address.map(|address| address.to_string());
+        self.told.quality.clone_from(&self.look.quality);
+        self.told.followed = self.look.followed;
+        Judged { expected: self.told, asked: self.asked, rules_ran }
+    }
+}
+
+fn by_address(policy: &Policy, rule: &LimitRule) -> bool {
+    let has = |wanted: fn(&KeyField) -> bool| policy.dimensions[rule.dimension].fields.iter().any(wanted);
+    has(|field| matches!(field, KeyField::Ip(_)))
+        && !has(|field| matches!(field, KeyField::User | KeyField::Device))
+}
+
+fn adds(id: &str, points: i32) -> ExpectedReason {
+    ExpectedReason { id: id.to_owned(), points, verdict: None, value: None, thresholds: Vec::new() }
+}
+
+fn demand(id: &str, verdict: Verdict) -> ExpectedReason {
+    ExpectedReason { verdict: Some(verdict), ..adds(id, 0) }
+}
