@@ -14,6 +14,8 @@ use super::key::{HashSeed, Prehashed};
 use super::plan::{Cell, DimensionPlan, Plan};
 use super::policy::{Policy, Settings};
 use super::profile;
+use super::sieve::Sieve;
+use super::slab::{BlockRef, Spill};
 use super::stats::Stats;
 use super::table::{Table, TableSpec};
 use super::time::{Span, Timestamp};
@@ -24,13 +26,15 @@ use super::{Engine, observe::Pool};
 /// Time over which the settled accounts behind an address are counted.
 const SHARED_WINDOW: Span = Span::from_secs(86_400);
 const SHARED_SLOTS: u32 = 24;
+/// Accounts kept in the profile itself, which then is one cache line.
+const SHARED_INLINE: usize = 3;
 
 impl Engine {
     /// An engine without any state. `seed` keys all hashes: another seed is another state.
     pub fn new(policy: Arc<Policy>, seed: HashSeed) -> Self {
         let plan = Plan::new(&policy, None);
         let settings = &policy.settings;
-        let settled_accounts = DistinctSpec::new(SHARED_WINDOW, SHARED_SLOTS);
+        let settled_accounts = DistinctSpec::new(SHARED_WINDOW, SHARED_SLOTS).with_inline(SHARED_INLINE);
         let address_words = profile::ADDRESS_WORDS + settled_accounts.words();
         let spills = vec![profile::ADDRESS_WORDS + DistinctSpec::SPILL_WORD];
         Self {
@@ -50,6 +54,7 @@ impl Engine {
             started_at: Timestamp::default(),
             watermark: Watermark::default(),
             events: 0,
+            sieve: Sieve::default(),
             scratch: Scratch::default(),
             policy,
             plan,
@@ -69,6 +74,7 @@ impl Engine {
         }
         self.pools = carry_pools(&self.policy, std::mem::take(&mut self.pools), &policy);
         self.stats = fresh_stats(&policy);
+        self.sieve = Sieve::default();
         self.plan = plan;
         self.policy = policy;
         self.activation += 1;
@@ -119,11 +125,14 @@ struct Move<'p> {
 }
 
 impl Move<'_> {
-    fn carry(&self, record: &[u32], words: &mut [u32]) {
+    fn carry(&self, record: &[u32], words: &mut [u32], spill: &mut Spill) {
         let (from, into) = (self.from.of(record), self.to.of_mut(words));
         match &self.limits {
             Some((old, limit)) => {
-                limit.carry_over(into, old, from);
+                if !limit.carry_over(into, spill, old, from) {
+                    let block = old.spill_word().and_then(|word| BlockRef::from_word(from[word]));
+                    block.into_iter().for_each(|block| spill.free(block));
+                }
             }
             None => into.copy_from_slice(from),
         }
@@ -183,9 +192,9 @@ fn moved(table: &Table, old: &DimensionPlan, new: &DimensionPlan, moves: &[Move<
     let dropped: Vec<usize> = old.spec.spills.iter().filter(|word| !has_moved(word)).copied().collect();
     table.for_each(|key, touched, record| {
         let slot = to.find_or_insert(key, touched).slot;
-        let words = to.cells_mut(slot);
+        let (words, spill) = to.cells_and_spill(slot);
         for m in moves {
-            m.carry(record, words);
+            m.carry(record, words, spill);
         }
         for word in &dropped {
             to.free_block(record[*word]);

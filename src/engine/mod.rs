@@ -42,6 +42,7 @@ mod operate;
 mod plan;
 mod prepare;
 mod record;
+mod sieve;
 mod stats;
 
 pub use self::apply::Engine;
@@ -55,7 +56,7 @@ use self::event::Event;
 
 /// The version of what the engine makes of its inputs. It changes whenever the same inputs would give other outputs:
 /// state and journals of another version are not continued.
-pub const SEMANTICS: &str = "1";
+pub const SEMANTICS: &str = "2";
 
 /// Whether an event is by or about an entity.
 fn entity_is(entity: &Entity, event: &Event<'_>, address: Option<Address>) -> bool {

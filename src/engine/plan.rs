@@ -224,7 +224,7 @@ impl Layout {
         let (window, words, idle) = match &signal.measure {
             Measure::Count { slots } => {
                 let spec = CountSpec::new(signal.window, *slots).holding(grace);
-                (Window::Count(spec), spec.words(), spec.idle())
+                (Window::Count(spec), CountSpec::WORDS, spec.idle())
             }
             Measure::Sum { slots, .. } => {
                 let spec = SumSpec::new(signal.window, *slots).holding(grace);
@@ -237,8 +237,10 @@ impl Layout {
             }
         };
         let cell = self.cell(signal.identity, words, idle);
-        if let Window::Distinct(..) = &window {
-            self.spills.push(cell.offset + DistinctSpec::SPILL_WORD);
+        match &window {
+            Window::Count(_) => self.spills.push(cell.offset + CountSpec::SPILL_WORD),
+            Window::Distinct(..) => self.spills.push(cell.offset + DistinctSpec::SPILL_WORD),
+            Window::Sum(_) => {}
         }
         let slot = policy.catalogue.iter().position(|name| name.origin == Origin::Signal(number));
         SignalCell {
@@ -257,6 +259,7 @@ impl Layout {
             .map(|span| {
                 let limit = shared.remembering(span);
                 let cell = self.cell(span.identity, limit.words(), limit.idle());
+                self.spills.extend(limit.spill_word().map(|word| cell.offset + word));
                 (limit, cell)
             })
             .collect();

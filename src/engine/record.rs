@@ -51,11 +51,11 @@ impl Engine {
         let Some(place) = look.place else { return };
         let rule = &self.policy.limits[look.limit];
         let cells = &self.plan.dimensions[place.dimension].limits[place.limit];
-        let record = self.tables[place.dimension].cells_mut(place.slot);
+        let (record, spill) = self.tables[place.dimension].cells_and_spill(place.slot);
         if look.counts(rule, asked, verdict) {
             for (limit, cell) in &cells.spans {
                 // An event too old to be judged is not recorded; its decision says so already.
-                let _backlog = limit.record(cell.of_mut(record), at, look.cost);
+                let _backlog = limit.record(cell.of_mut(record), spill, at, look.cost);
             }
         }
         if let (Some(_), Some(repeat), Some(cell)) = (look.refusal, rule.on_repeat, &cells.episode) {

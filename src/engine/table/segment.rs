@@ -3,7 +3,7 @@
 //! A record is a key (two words, zero for a free place), the time it was last touched (two words) and its
 //! cells. Linear probing, backward-shift deletion, no tombstones. The home of a key comes from the bits below
 //! those that chose the segment, scaled to the capacity, so that the capacity need not be a power of two.
-//! Records start at a cache line; that shifts where they lie, never what they hold.
+//! The first record starts at a cache line; that shifts where they lie, never what they hold.
 //!
 //! Beside the records lies one byte for each place: eight bits of its key, or zero when it is free. Probing reads those,
 //! which stay in the processor's cache, and hardly ever a record of another key: records may be many cache lines apart.
@@ -15,6 +15,10 @@ use crate::engine::time::Timestamp;
 pub(super) const HEAD: usize = 4;
 const LINE_BYTES: usize = 64;
 const LINE_WORDS: usize = LINE_BYTES / 4;
+/// Segments have a multiple of so many words.
+const GRAIN_WORDS: usize = 64;
+/// Words of the smallest segment but the first of a table.
+const LEAST_WORDS: usize = 256;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Segment {
@@ -34,18 +38,28 @@ pub(super) enum Probe {
 
 impl Segment {
     pub(super) fn with_capacity(capacity: usize, stride: usize) -> Self {
-        let words = vec![0u32; capacity * stride + LINE_WORDS];
+        let words = vec![0u32; Self::words_of(capacity, stride)];
         let base = words.as_ptr().align_offset(LINE_BYTES).min(LINE_WORDS);
         Self { words, tags: vec![0; capacity], base, capacity, len: 0 }
     }
 
     /// Bytes of a segment of so many records.
     pub(super) fn bytes_of(capacity: usize, stride: usize) -> u64 {
-        if capacity == 0 {
-            0
-        } else {
-            (capacity as u64 * stride as u64 + LINE_WORDS as u64) * 4 + capacity as u64
+        if capacity == 0 { 0 } else { Self::words_of(capacity, stride) as u64 * 4 + capacity as u64 }
+    }
+
+    fn words_of(capacity: usize, stride: usize) -> usize {
+        (capacity * stride + LINE_WORDS).next_multiple_of(GRAIN_WORDS)
+    }
+
+    /// A capacity of at least `records`, so that the words of a segment take one of a few sizes that all tables share:
+    /// the memory that one segment has outgrown then just fits another.
+    pub(super) fn roomy(records: usize, stride: usize) -> usize {
+        let mut words = LEAST_WORDS;
+        while (words - LINE_WORDS) / stride < records {
+            words += (words / 4).next_multiple_of(GRAIN_WORDS);
         }
+        (words - LINE_WORDS) / stride
     }
 
     #[inline]
