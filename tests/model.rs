@@ -639,7 +639,7 @@ fn an_engine_of_another_policy_is_found_out() {
             "id: log, key: [user, action], window: 10s, max: 4",
         ),
         ("within: 40s, verdict: hold", "within: 4s, verdict: hold"),
-        ("window: 15s, max: 6", "window: 16s, max: 6"),
+        ("window: 15s, max: 6", "window: 15s, max: 9"),
         ("count_refused: true, ", ""),
         ("refill: 1 per 3s", "refill: 2 per 3s"),
         ("window: 9s, max: 3, algorithm: leaky_bucket", "window: 11s, max: 3, algorithm: leaky_bucket"),
