@@ -296,12 +296,12 @@ observation:
   - { id: watch, entity: user, conditions: [user_likes >= 3, user_targets >= 3, account.new], watch: 30s, times: 2, within: 10s, ban: 20s, code: WATCH, text: t, source: s, owner: o }
   - { id: device-watch, entity: device, conditions: ["event.outcome == 'failure'", address_all >= 5, "event.action == 'login'"], watch: 30s, times: 3, within: 20s, ban: 15s, code: DWATCH, text: t, source: s, owner: o }
 exemptions:
-  - { entity: "user:u1", rules: [wide, log], until: 2025-06-15T15:07:20Z, reason: r }
+  - { entity: "user:u1", rules: [wide, log], until: 2025-06-15T15:30:00Z, reason: r }
 "#;
 
 const LIMITS: &str = r#"
   - { id: log, key: [user, action], window: 10s, max: 3, verdict: reject, code: LOG, text: t, source: s, owner: o }
-  - { id: again, key: [user, target, action], window: 6s, max: 1, verdict: challenge, on_repeat: { within: 40s, verdict: hold }, penalty: none, code: AGAIN, text: t, source: s, owner: o }
+  - { id: again, key: [device, action], window: 6s, max: 1, verdict: challenge, on_repeat: { within: 40s, verdict: hold }, penalty: none, code: AGAIN, text: t, source: s, owner: o }
   - { id: window, key: [device], window: 15s, max: 6, algorithm: { sliding_window: { slots: 10 } }, verdict: challenge, code: WINDOW, text: t, source: s, owner: o }
   - { id: counts-refused, key: [user], window: 12s, max: 5, verdict: demote, count_refused: true, code: COUNTS, text: t, source: s, owner: o }
   - { id: tokens, key: [ip], window: 8s, max: 4, algorithm: { token_bucket: { refill: 1 per 3s } }, verdict: challenge, code: TOKENS, text: t, source: s, owner: o }
@@ -623,7 +623,6 @@ fn an_engine_of_another_policy_is_found_out() {
         ("grace: 10s", "grace: 0s"),
         ("demote: -6", "demote: -19"),
         ("volume: 40", "volume: 13"),
-        ("reject_families: 2", "reject_families: 1"),
         ("new_for: 7d", "new_for: 12h"),
         ("age: 30d", "age: 300d"),
         ("horizon: 2m", "horizon: 1s"),
@@ -632,7 +631,7 @@ fn an_engine_of_another_policy_is_found_out() {
         ("verdict: block, for: 30s", "verdict: block, for: 31s"),
         ("settled_accounts: 2", "settled_accounts: 3"),
         ("partners: [198.51.100.0/30]", "partners: [198.51.100.0/32]"),
-        ("window: 20s, count", "window: 21s, count"),
+        ("window: 20s, count", "window: 30s, count"),
         ("window: 40s, distinct", "window: 30s, distinct"),
         ("slots: 12, sum", "slots: 4, sum"),
         (
@@ -640,7 +639,7 @@ fn an_engine_of_another_policy_is_found_out() {
             "id: log, key: [user, action], window: 10s, max: 4",
         ),
         ("within: 40s, verdict: hold", "within: 4s, verdict: hold"),
-        ("{ slots: 10 }", "{ slots: 60 }"),
+        ("window: 15s, max: 6", "window: 15s, max: 9"),
         ("count_refused: true, ", ""),
         ("refill: 1 per 3s", "refill: 2 per 3s"),
         ("window: 9s, max: 3, algorithm: leaky_bucket", "window: 11s, max: 3, algorithm: leaky_bucket"),

@@ -118,7 +118,7 @@ impl<'l> Line<'l> {
                 self.violate("journal lineage", place, text);
             }
             (None, _) if record.seq != 0 => {
-                self.verdict.count("journals whose beginning has left the topic", 1)
+                self.verdict.count("journals whose beginning has left the topic", 1);
             }
             _ => {}
         }
@@ -189,7 +189,7 @@ impl<'l> Line<'l> {
                     self.violate("position", place, text);
                 }
                 None => {
-                    self.violate("position", place, format!("{}-{} has lost its position", lane.0, lane.1))
+                    self.violate("position", place, format!("{}-{} has lost its position", lane.0, lane.1));
                 }
             }
         }

@@ -180,7 +180,7 @@ fn strangers(
         match lowest.get(&(about.topic.as_str(), about.partition)) {
             Some(low) if about.offset < *low => verdict.count("outcomes whose input has left the topic", 1),
             _ => {
-                verdict.violate("outcome without input", place.clone(), format!("there is no input {about}"))
+                verdict.violate("outcome without input", place.clone(), format!("there is no input {about}"));
             }
         }
     }

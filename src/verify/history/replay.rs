@@ -224,7 +224,7 @@ impl<'r> Replay<'r> {
         }
         commands.into_values().flatten().for_each(|record| self.command(record, muted));
         answers.into_values().flatten().for_each(|record| self.feedback(record, muted));
-        for head in self.merged(lanes) {
+        for head in self.merged(&lanes) {
             let place = head.record.place();
             let skipped = record.skipped.iter().find(|skipped| {
                 let at = &skipped.source;
@@ -243,7 +243,7 @@ impl<'r> Replay<'r> {
     }
 
     /// Of the next record of each partition always the one that counts earliest; of equals the lower partition's.
-    fn merged(&self, lanes: BTreeMap<i32, Vec<&'r LogRecord>>) -> Vec<Head<'r>> {
+    fn merged(&self, lanes: &BTreeMap<i32, Vec<&'r LogRecord>>) -> Vec<Head<'r>> {
         let head = |record: &&'r LogRecord| self.head(record);
         let mut lanes: Vec<Vec<Head<'r>>> =
             lanes.values().map(|lane| lane.iter().rev().map(head).collect()).collect();

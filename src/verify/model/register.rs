@@ -28,7 +28,7 @@ impl Bans {
 
     fn of(&self, entity: &Entity) -> Vec<Ban> {
         let mut bans = self.in_force.get(entity).cloned().unwrap_or_default();
-        bans.sort_by(|a, b| strength(b).cmp(&strength(a)));
+        bans.sort_by_key(|ban| std::cmp::Reverse(strength(ban)));
         bans
     }
 
