@@ -102,8 +102,8 @@ fn told(judgement: &Judgement) -> String {
 #[test]
 fn a_neighbours_backlog_and_wrong_clocks_change_no_verdict() {
     let ((alone, _), (beside, future)) = (judged(false), judged(true));
-    assert!(alone.len() > 3_000, "{}", alone.len());
-    assert!(future > 500, "{future} events from the future were refused");
+    assert!(alone.len() > 1_500, "{}", alone.len());
+    assert!(future > 200, "{future} events from the future were refused");
     assert_eq!(alone.len(), beside.len());
     for (number, (alone, beside)) in alone.iter().zip(&beside).enumerate() {
         assert_eq!(alone, beside, "event {number}");

@@ -144,7 +144,8 @@ impl Engine {
             Err(reason) => return Outcome::DeadLettered(reason),
         };
         self.advance(at, out);
-        let seen = self.duplicates.check_and_record(prepared.identity, prepared.content, at);
+        let slowest = self.watermark.slowest();
+        let seen = self.duplicates.check_behind(prepared.identity, prepared.content, at, slowest);
         if seen == Seen::Duplicate {
             return Outcome::Duplicate;
         }

@@ -71,6 +71,8 @@ struct Bench<'b, 'e> {
     guard: Option<&'b SharedAddress>,
     verdict: Verdict,
     retry_after: Option<Span>,
+    /// No wait helps: a ban without an end, or a cost above a limit's capacity.
+    endless: bool,
     reasons: Vec<Reason>,
     shadow: Vec<Reason>,
     /// Points by family, before caps.
@@ -103,6 +105,7 @@ impl<'b, 'e> Bench<'b, 'e> {
             guard: policy.settings.shared_address.as_ref().filter(|_| look.shared_address),
             verdict: Verdict::Allow,
             retry_after: None,
+            endless: false,
             reasons,
             shadow,
             points,
@@ -117,6 +120,7 @@ impl<'b, 'e> Bench<'b, 'e> {
         let Some(binding) = &self.look.binding else { return };
         self.reasons.push(demand(&binding.source, binding.verdict, None));
         self.demand(binding.verdict, binding.left);
+        self.endless |= binding.verdict >= Verdict::Reject && binding.left.is_none();
     }
 
     fn limits(&mut self) {
@@ -151,6 +155,7 @@ impl<'b, 'e> Bench<'b, 'e> {
         };
         self.reasons.push(demand(&rule.info, verdict, measured));
         self.demand(verdict, refusal.retry_after.filter(|_| verdict == Verdict::Reject));
+        self.endless |= verdict >= Verdict::Reject && refusal.retry_after.is_none();
         Some(verdict)
     }
 
@@ -262,7 +267,7 @@ impl<'b, 'e> Bench<'b, 'e> {
             verdict: self.verdict,
             score,
             reasons: self.reasons,
-            retry_after: self.retry_after.filter(|_| self.verdict >= Verdict::Reject),
+            retry_after: self.retry_after.filter(|_| self.verdict >= Verdict::Reject && !self.endless),
             shadow: self.shadow,
             fired: self.fired,
             refused: self.refused,

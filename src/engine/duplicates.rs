@@ -95,8 +95,14 @@ impl Duplicates {
 
     /// Whether an event was seen before; records it when it was not. `digest` stands for its content.
     pub fn check_and_record(&mut self, key: u64, digest: u32, at: Timestamp) -> Seen {
+        self.check_behind(key, digest, at, at)
+    }
+
+    /// The same where others may still come from as far back as `slowest`: nothing is dropped that they could repeat,
+    /// within the budget.
+    pub fn check_behind(&mut self, key: u64, digest: u32, at: Timestamp, slowest: Timestamp) -> Seen {
         let key = key | u64::from(key == 0);
-        self.age(at);
+        self.age(slowest.min(at));
         for generation in [&self.current, &self.previous] {
             if let Some((seen, time)) = generation.find(key)
                 && at.since(time).millis() < self.horizon
@@ -110,6 +116,12 @@ impl Duplicates {
             debug_assert!(fits, "an empty generation has room");
         }
         Seen::New
+    }
+
+    /// Remembers for another horizon and within another budget from here on.
+    pub fn retune(&mut self, horizon: Span, budget_bytes: u64) {
+        let Self { horizon: millis, half_budget, .. } = Self::new(horizon, budget_bytes);
+        (self.horizon, self.half_budget) = (millis, half_budget);
     }
 
     /// Asks the processor to load the entries a key would have.

@@ -78,7 +78,9 @@ impl SlidingLog {
             let count = self.coarse.read(self.body(cell, spill), last, slot).0;
             return Some(Used { count, exact: self.coarse.is_gone(slot, last) });
         }
-        Some(Used { count: self.inside(cell, spill, at).count() as u64, exact: true })
+        // Of the window of a late event only the newer part is held.
+        let exact = matches!(judged, Judged::Now(_));
+        Some(Used { count: self.inside(cell, spill, at).count() as u64, exact })
     }
 
     /// The time until at most `room` of the times in the window that ends at `now` are left.

@@ -260,7 +260,7 @@ fn counted(algorithm: &Algorithm, count_refused: bool) -> String {
     match algorithm {
         Algorithm::SlidingLog { .. } => format!("log{refused}"),
         Algorithm::SlidingWindow { slots, .. } => format!("window/{slots}{refused}"),
-        Algorithm::TokenBucket { .. } => format!("token_bucket{refused}"),
+        Algorithm::TokenBucket { per, .. } => format!("token_bucket/{per}{refused}"),
         Algorithm::LeakyBucket { .. } => format!("leaky_bucket{refused}"),
         Algorithm::Calendar { zone, .. } => format!("calendar/{zone}{refused}"),
     }
