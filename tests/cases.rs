@@ -19,6 +19,7 @@ use weir::engine::limit::{Algorithm, Limit, LimitSpec, Max};
 use weir::engine::policy::Policy;
 use weir::engine::policy::duration::parse_duration;
 use weir::engine::policy::load::{Loaded, load};
+use weir::engine::slab::Spill;
 use weir::engine::time::{Span, Timestamp};
 use weir::engine::verdict::Verdict::{self, Allow, Block, Hold, Reject};
 use weir::engine::window::Recorded;
@@ -197,14 +198,14 @@ proptest! {
         for algorithm in [Algorithm::TokenBucket { refill: 10, per: window }, Algorithm::LeakyBucket { window }] {
             let limit = Limit::new(&LimitSpec { algorithm, max: Max::AtMost(10), grace: Span::ZERO });
             let limit = limit.expect("a valid limit");
-            let mut cell = vec![0; limit.words()];
+            let (mut cell, mut spill) = (vec![0; limit.words()], Spill::new(1 << 20));
             let mut at = Timestamp::from_millis(T);
             for gap in &gaps {
                 at = at.after(Span::from_millis(*gap)).min(Timestamp::MAX);
-                let check = limit.check(&cell, at, 1);
+                let check = limit.check(&cell, &spill, at, 1);
                 prop_assert!(check.remaining <= 10 && check.used <= 10, "{check:?}");
                 if check.is_allowed() {
-                    assert_eq!(limit.record(&mut cell, at, 1), Recorded::Yes);
+                    assert_eq!(limit.record(&mut cell, &mut spill, at, 1), Recorded::Yes);
                 }
             }
         }

@@ -1,7 +1,8 @@
 //! One batch of all three inputs, without a broker: commands first, then feedback, then interactions; what becomes of
 //! each is counted, and revisions go where decisions go.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use weir::engine::command::{Command, CommandAction};
@@ -13,7 +14,7 @@ use weir::engine::key::HashSeed;
 use weir::engine::policy::load::load;
 use weir::engine::time::{Span, Timestamp};
 use weir::engine::{DeadLetterReason, Engine};
-use weir::pipeline::{Batch, Report, Scorer};
+use weir::pipeline::{Batch, Inputs, Positions, Report, Scorer};
 use weir::stream::{self, Coordinates, OutBatch, RecordBatch, Topic, TopicNames};
 use weir::wire::interaction::DecodeLimits;
 use weir::wire::{command, feedback};
@@ -48,7 +49,11 @@ fn like(batch: &mut RecordBatch, offset: i64, millis: i64) {
 
 fn score(scorer: &mut Scorer, records: RecordBatch) -> (Vec<(Topic, Value)>, Report) {
     let (mut out, mut report) = (OutBatch::default(), Report::default());
-    scorer.score(&Batch { records: vec![records] }, at(99_000), &mut out, &mut report);
+    let batch = Batch::from(&Positions::new(), vec![Arc::new(records)]);
+    let (ticks, skip, decided_at) = (&[][..], &BTreeSet::new(), at(99_000));
+    let inputs = Inputs { policy: None, ticks, batch: &batch, skip, decided_at };
+    let skipped = scorer.apply(&inputs, &mut out, &mut report);
+    assert!(skipped.is_empty());
     let told = out.iter().map(|record| {
         (record.topic, serde_json::from_slice(record.value.unwrap_or(b"null")).unwrap_or(Value::Null))
     });

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use weir::engine::limit::{Algorithm, Check, Limit, LimitSpec, Max, Verdict};
+use weir::engine::slab::Spill;
 use weir::engine::time::{Span, Timestamp};
 use weir::engine::window::Recorded;
 
@@ -20,23 +21,29 @@ fn span(millis: i64) -> Span {
 struct One {
     limit: Limit,
     cell: Vec<u32>,
+    spill: Spill,
     recorded: Vec<(i64, u64)>,
 }
 
 impl One {
     fn new(algorithm: Algorithm, max: i64) -> Self {
+        Self::within(algorithm, max, 1 << 20)
+    }
+
+    /// With so many bytes for what does not fit the cell.
+    fn within(algorithm: Algorithm, max: i64, spill_bytes: u64) -> Self {
         let limit = Limit::new(&LimitSpec { algorithm, max: Max::AtMost(max), grace: span(GRACE) })
             .expect("a valid limit");
-        Self { cell: vec![0; limit.words()], limit, recorded: Vec::new() }
+        Self { cell: vec![0; limit.words()], spill: Spill::new(spill_bytes), limit, recorded: Vec::new() }
     }
 
     fn look(&self, millis: i64, cost: u64) -> Check {
-        self.limit.check(&self.cell, at(millis), cost)
+        self.limit.check(&self.cell, &self.spill, at(millis), cost)
     }
 
     fn record(&mut self, millis: i64, cost: u64) {
         let judged = self.look(millis, cost).judged_at.millis() - T;
-        if self.limit.record(&mut self.cell, at(millis), cost) == Recorded::Yes && cost > 0 {
+        if self.limit.record(&mut self.cell, &mut self.spill, at(millis), cost) == Recorded::Yes && cost > 0 {
             self.recorded.push((judged, cost));
         }
     }
@@ -116,7 +123,7 @@ proptest! {
 
     /// The exact log: verdict and count of a list of times.
     #[test]
-    fn a_sliding_log_is_a_list(window in 1_000i64..60_000, max in 1i64..15, events in events()) {
+    fn a_sliding_log_is_a_list(window in 1_000i64..60_000, max in 1i64..60, events in events()) {
         let mut one = One::new(Algorithm::SlidingLog { window: span(window) }, max);
         let mut now = 0;
         for (step, back, cost) in events {
@@ -155,6 +162,33 @@ proptest! {
             let more = one.between(judged - window - parts * slot, judged - window);
             prop_assert!(check.used >= truth && check.used <= truth + more, "{check:?} {truth} {more}");
             prop_assert!(one.between(judged - window, judged) <= max as u64, "never more than the maximum");
+        }
+    }
+
+    /// Without memory for blocks: never more than the maximum in any window, and never refused without cause in the two
+    /// windows before it.
+    #[test]
+    fn without_memory_a_limit_errs_on_the_strict_side_and_says_so(
+        kind in prop_oneof![Just(None), (10u32..=100).prop_map(Some)], window in 1_000i64..60_000, max in 1i64..60,
+        events in events(),
+    ) {
+        let algorithm = match kind {
+            None => Algorithm::SlidingLog { window: span(window) },
+            Some(slots) => Algorithm::SlidingWindow { window: span(window), slots },
+        };
+        let mut one = One::within(algorithm, max, 0);
+        let mut now = 0;
+        for (step, back, cost) in events {
+            now += step;
+            let check = one.look(now - back, cost);
+            let judged = check.judged_at.millis() - T;
+            let truth = one.between(judged - window, judged);
+            prop_assert!(check.used >= truth, "{check:?} {truth}");
+            prop_assert!(check.used <= one.between(judged - 3 * window, judged), "{check:?}");
+            prop_assert!(!check.exact || kind.is_some() || check.used == truth, "{check:?} {truth}");
+            one.hit(now - back, cost);
+            prop_assert!(one.between(judged - window, judged) <= max as u64, "never more than the maximum");
+            prop_assert_eq!(one.spill.used(), 0);
         }
     }
 
@@ -224,6 +258,7 @@ proptest! {
             }
         }
         prop_assert_eq!(honest.cell, liar.cell);
+        prop_assert_eq!(honest.spill.used(), liar.spill.used());
     }
 
     /// Events late beyond grace: a named answer, and never more room for those in time.
@@ -253,22 +288,22 @@ proptest! {
     ) {
         let mut alone: Vec<One> = algorithms.into_iter().map(|(algorithm, max)| One::new(algorithm, max)).collect();
         let mut record = vec![0u32; alone.iter().map(|one| one.cell.len()).sum()];
-        let mut now = 0;
+        let (mut spill, mut now) = (Spill::new(1 << 20), 0);
         for (step, back, cost) in events {
             now += step;
             let mut start = 0;
             for one in &mut alone {
                 let end = start + one.cell.len();
                 let cell = &mut record[start..end];
-                let check = one.limit.check(cell, at(now - back), cost);
+                let check = one.limit.check(cell, &spill, at(now - back), cost);
                 if check.verdict == Verdict::Allowed {
-                    prop_assert_eq!(one.limit.record(cell, at(now - back), cost), Recorded::Yes);
+                    prop_assert_eq!(one.limit.record(cell, &mut spill, at(now - back), cost), Recorded::Yes);
                 }
                 prop_assert_eq!(one.hit(now - back, cost), check);
                 start = end;
             }
-            let cells = alone.iter().flat_map(|one| one.cell.iter().copied());
-            prop_assert!(record.iter().copied().eq(cells));
+            let blocks: u64 = alone.iter().map(|one| one.spill.used()).sum();
+            prop_assert_eq!(spill.used(), blocks);
         }
     }
 

@@ -17,6 +17,8 @@ use super::plan::{Cell, DimensionPlan, Plan};
 use super::policy::{Policy, Settings};
 use super::profile;
 use super::recall::Recall;
+use super::sieve::Sieve;
+use super::slab::{BlockRef, Spill};
 use super::stats::Stats;
 use super::table::{Table, TableSpec};
 use super::time::{Span, Timestamp};
@@ -27,6 +29,8 @@ use super::{Engine, observe::Pool};
 /// Time over which the settled accounts behind an address are counted.
 const SHARED_WINDOW: Span = Span::from_secs(86_400);
 const SHARED_SLOTS: u32 = 24;
+/// Accounts kept in the profile itself, which then is one cache line.
+const SHARED_INLINE: usize = 3;
 
 impl Engine {
     /// An engine without any state. `seed` keys all hashes: another seed is another state.
@@ -56,6 +60,7 @@ impl Engine {
             started_at: Timestamp::default(),
             watermark: Watermark::default(),
             events: 0,
+            sieve: Sieve::default(),
             scratch: Scratch::default(),
             cut: None,
             policy,
@@ -77,6 +82,7 @@ impl Engine {
         }
         self.pools = carry_pools(&self.policy, std::mem::take(&mut self.pools), &policy);
         self.stats = fresh_stats(&policy);
+        self.sieve = Sieve::default();
         self.plan = plan;
         self.policy = policy;
         self.activation += 1;
@@ -86,7 +92,7 @@ impl Engine {
 
 /// The window of settled accounts in an address profile.
 pub(super) fn settled_accounts() -> DistinctSpec {
-    DistinctSpec::new(SHARED_WINDOW, SHARED_SLOTS)
+    DistinctSpec::new(SHARED_WINDOW, SHARED_SLOTS).with_inline(SHARED_INLINE)
 }
 
 /// A table of profiles, which are not estimated.
@@ -135,11 +141,14 @@ struct Move<'p> {
 }
 
 impl Move<'_> {
-    fn carry(&self, record: &[u32], words: &mut [u32]) {
+    fn carry(&self, record: &[u32], words: &mut [u32], spill: &mut Spill) {
         let (from, into) = (self.from.of(record), self.to.of_mut(words));
         match &self.limits {
             Some((old, limit)) => {
-                limit.carry_over(into, old, from);
+                if !limit.carry_over(into, spill, old, from) {
+                    let block = old.spill_word().and_then(|word| BlockRef::from_word(from[word]));
+                    block.into_iter().for_each(|block| spill.free(block));
+                }
             }
             None => into.copy_from_slice(from),
         }
@@ -203,9 +212,9 @@ fn moved(table: &Table, old: &DimensionPlan, new: &DimensionPlan, moves: &[Move<
         if entry.evicted {
             admit::absorb(new, &mut to);
         }
-        let words = to.cells_mut(entry.slot);
+        let (words, spill) = to.cells_and_spill(entry.slot);
         for m in moves {
-            m.carry(record, words);
+            m.carry(record, words, spill);
         }
         if entry.slot.is_guest() {
             admit::leave(new, &mut to, key, touched);

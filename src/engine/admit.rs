@@ -35,6 +35,7 @@ pub(super) fn absorb(plan: &DimensionPlan, table: &mut Table) {
     let (key, touched, cells) = table.displaced();
     let cells = cells.to_vec();
     keep(plan, table, key, touched, &cells);
+    table.release_displaced();
 }
 
 /// What was moved to a guest's record becomes an estimate.
@@ -44,8 +45,9 @@ pub(super) fn leave(plan: &DimensionPlan, table: &mut Table, key: u64, touched: 
 }
 
 fn keep(plan: &DimensionPlan, table: &mut Table, key: u64, touched: Timestamp, cells: &[u32]) {
-    let counts = plan.counters().map(|counter| (counter, counter.read(cells, touched)));
-    for (counter, count) in counts.filter(|(_, count)| *count > 0) {
+    let counts: Vec<_> =
+        plan.counters().map(|counter| (counter, counter.read(cells, table.spill(), touched))).collect();
+    for (counter, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
         let n = u32::try_from(count).unwrap_or(u32::MAX);
         if let Some(overflow) = table.overflow_mut() {
             overflow.raise(counter.window(), key ^ counter.cell().identity, n, touched);
@@ -61,15 +63,15 @@ fn estimate(plan: &DimensionPlan, table: &mut Table, key: u64, slot: Slot, at: T
         .counters()
         .map(|counter| (counter, overflow.estimate(counter.window(), key ^ counter.cell().identity, at)))
         .collect();
-    let record = table.cells_mut(slot);
+    let (record, spill) = table.cells_and_spill(slot);
     for (counter, estimate) in estimates {
         any |= !estimate.is_nothing();
         let before = estimate.began.before(Span::from_millis(1));
         if estimate.older > 0 && at.since(before) < counter.window() {
-            counter.add(record, before, estimate.older);
+            counter.add(record, spill, before, estimate.older);
         }
         if estimate.newer > 0 {
-            counter.add(record, at, estimate.newer);
+            counter.add(record, spill, at, estimate.newer);
         }
     }
     any

@@ -16,10 +16,11 @@ use super::input::{Input, Outcome, Outputs};
 use super::key::HashSeed;
 use super::look::{LimitLook, Look};
 use super::observe::Pool;
-use super::plan::Plan;
+use super::plan::{ACTION, Plan};
 use super::policy::Policy;
 use super::prepare::Prepared;
 use super::recall::Recall;
+use super::sieve::Sieve;
 use super::stats::Stats;
 use super::table::Table;
 use super::time::{Span, Timestamp};
@@ -68,6 +69,7 @@ pub struct Engine {
     pub(super) started_at: Timestamp,
     pub(super) watermark: super::arrive::Watermark,
     pub(super) events: u64,
+    pub(super) sieve: Sieve,
     pub(super) scratch: Scratch,
     /// The cut under way.
     pub(super) cut: Option<Cut>,
@@ -145,6 +147,9 @@ impl Engine {
         let seen = self.duplicates.check_and_record(prepared.identity, prepared.content, at);
         if seen == Seen::Duplicate {
             return Outcome::Duplicate;
+        }
+        if let Some(action) = prepared.hashes[ACTION] {
+            self.sieve.learn(action, event, &self.policy, &self.plan);
         }
         (self.scratch.judged.reasons, self.scratch.quality) = out.room();
         let text = prepared.address.filter(|_| self.plan.reads_address).map(|address| address.to_string());

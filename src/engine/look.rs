@@ -14,7 +14,7 @@ use super::event::{Attempt, Event, Value};
 use super::expr::Slot;
 use super::facts::Facts;
 use super::key::attribute;
-use super::limit::{self, Limit};
+use super::limit;
 use super::plan::{ADDRESS, Cell, DEVICE, DimensionPlan, LimitCells, Plan, SignalCell, USER, Window};
 use super::policy::{EventField, Measure, Mode, OnEmpty, Policy};
 use super::prepare::Prepared;
@@ -127,12 +127,16 @@ impl Engine {
         look.trusted = facts.trusted == Some(true);
         fill_fields(&self.plan, event, address_text, &mut look.slots);
         facts.fill(&self.plan.facts, &mut look.slots);
-        let filters = self.plan.filters.iter();
-        look.passes.extend(filters.map(|filter| filter.eval(&look.slots) == Some(true)));
+        let filters = self.plan.filters.iter().enumerate();
+        look.passes.extend(filters.map(|(number, filter)| {
+            prepared.sifted.passes(number).unwrap_or_else(|| filter.eval(&look.slots) == Some(true))
+        }));
         look.shared_address = self.note_shared_address(&facts, &look);
         look.binding = self.binding(event, &look);
         for dimension in 0..self.plan.dimensions.len() {
-            self.look_at(dimension, &mut look);
+            if prepared.sifted.reaches(dimension) {
+                self.look_at(dimension, &mut look);
+            }
         }
         look
     }
@@ -200,7 +204,7 @@ impl Engine {
             if rule.mode != Mode::Off && look.passes(cells.filter) {
                 let slot = *slot.get_or_insert_with(|| enter(plan, policy, table, key, look));
                 let place = Place { dimension, limit: number, slot };
-                let limit = check(cells, policy, table.cells(slot), place, look);
+                let limit = check(cells, policy, table, place, look);
                 look.limits.push(limit);
             }
         }
@@ -210,6 +214,9 @@ impl Engine {
 /// The profile of a key; without a past that must have been there, it says so.
 fn open(table: &mut Table, key: u64, at: Timestamp) -> table::Slot {
     let entry = table.find_or_insert(key, at);
+    if entry.evicted {
+        table.release_displaced();
+    }
     if !entry.known.is_nothing() {
         table.set_estimated(entry.slot, at);
     }
@@ -259,9 +266,9 @@ fn observe<'e>(
     let at = look.at;
     let (value, recorded, exact, held) = match &place.window {
         Window::Count(spec) => {
-            let recorded = spec.record(cell, at, 1);
-            let read = spec.read(cell, at);
-            (Slot::Int(clamp(read.count)), recorded, true, read.held)
+            let recorded = spec.record(cell, spill, at, 1);
+            let read = spec.read(cell, spill, at);
+            (Slot::Int(clamp(read.count)), recorded, !read.coarse, read.held)
         }
         Window::Sum(spec) => {
             let Measure::Sum { of, .. } = &signal.measure else { return Slot::Unknown };
@@ -288,24 +295,21 @@ fn observe<'e>(
 }
 
 /// What a limit says, over all its spans.
-fn check(
-    cells: &LimitCells,
-    policy: &Policy,
-    record: &[u32],
-    place: Place,
-    look: &mut Look<'_>,
-) -> LimitLook {
+fn check(cells: &LimitCells, policy: &Policy, table: &Table, place: Place, look: &mut Look<'_>) -> LimitLook {
     let rule = &policy.limits[cells.limit];
     let cost = rule.cost.as_ref().and_then(|cost| cost.eval(&look.slots)).map_or(1, weight);
+    let (record, spill) = (table.cells(place.slot), table.spill());
     let mut refusal: Option<Refusal> = None;
     for (limit, cell) in &cells.spans {
-        match check_span(limit, cell.of(record), look.at, cost) {
-            Err(Backlog) => {
-                let counter = Arc::from(rule.info.id.as_str());
-                note(&mut look.quality, QualityCode::Backlog, Some(&counter));
-            }
-            Ok(span) => refusal = longer(refusal, span),
+        let check = limit.check(cell.of(record), spill, look.at, cost);
+        let short = match check.verdict {
+            limit::Verdict::Backlog => Some(QualityCode::Backlog),
+            _ => (!check.exact).then_some(QualityCode::Approximate),
+        };
+        if let Some(code) = short {
+            note(&mut look.quality, code, Some(&Arc::from(rule.info.id.as_str())));
         }
+        refusal = longer(refusal, refused(&check));
         warm(cell, look, || Arc::from(rule.info.id.as_str()));
     }
     if let (Some(refusal), Some(repeat), Some(cell)) = (&mut refusal, rule.on_repeat, &cells.episode) {
@@ -315,18 +319,14 @@ fn check(
     LimitLook { limit: cells.limit, refusal, cost, place: Some(place) }
 }
 
-/// The event is too old for the limit.
-struct Backlog;
-
-fn check_span(limit: &Limit, cell: &[u32], at: Timestamp, cost: u64) -> Result<Option<Refusal>, Backlog> {
-    let check = limit.check(cell, at, cost);
+/// The refusal of one span, if it refuses.
+fn refused(check: &limit::Check) -> Option<Refusal> {
     let retry_after = match check.verdict {
-        limit::Verdict::Allowed => return Ok(None),
-        limit::Verdict::Backlog => return Err(Backlog),
+        limit::Verdict::Allowed | limit::Verdict::Backlog => return None,
         limit::Verdict::Refused { retry_after } => Some(retry_after),
         limit::Verdict::CostExceedsCapacity => None,
     };
-    Ok(Some(Refusal { retry_after, used: check.used, max: check.limit, repeated: false }))
+    Some(Refusal { retry_after, used: check.used, max: check.limit, repeated: false })
 }
 
 /// Of two refusals the one that lasts longer; never ending lasts longest.

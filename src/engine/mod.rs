@@ -49,6 +49,7 @@ mod operate;
 mod plan;
 mod prepare;
 mod record;
+mod sieve;
 mod stats;
 
 pub use self::apply::Engine;

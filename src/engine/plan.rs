@@ -13,6 +13,7 @@ use super::expr::Condition;
 use super::key::{Prehashed, tuple};
 use super::limit::Limit;
 use super::policy::{EventField, Fact, KeyField, LimitRule, LimitSpan, Measure, Origin, Policy, Signal};
+use super::slab::Spill;
 use super::table::TableSpec;
 use super::time::{Span, Timestamp};
 use super::window::count::CountSpec;
@@ -123,19 +124,19 @@ impl Counter<'_> {
     }
 
     /// What it counts in a record at `at`.
-    pub(crate) fn read(&self, record: &[u32], at: Timestamp) -> u64 {
+    pub(crate) fn read(&self, record: &[u32], spill: &Spill, at: Timestamp) -> u64 {
         match self {
-            Counter::Count(spec, cell) => spec.read(cell.of(record), at).count,
-            Counter::Limit(limit, cell) => limit.check(cell.of(record), at, 1).used,
+            Counter::Count(spec, cell) => spec.read(cell.of(record), spill, at).count,
+            Counter::Limit(limit, cell) => limit.check(cell.of(record), spill, at, 1).used,
         }
     }
 
     /// Counts `n` more in a record at `at`.
-    pub(crate) fn add(&self, record: &mut [u32], at: Timestamp, n: u32) {
+    pub(crate) fn add(&self, record: &mut [u32], spill: &mut Spill, at: Timestamp, n: u32) {
         // Into an empty cell: nothing is too old for it.
         let _recorded = match self {
-            Counter::Count(spec, cell) => spec.record(cell.of_mut(record), at, n),
-            Counter::Limit(limit, cell) => limit.record(cell.of_mut(record), at, n.into()),
+            Counter::Count(spec, cell) => spec.record(cell.of_mut(record), spill, at, n),
+            Counter::Limit(limit, cell) => limit.record(cell.of_mut(record), spill, at, n.into()),
         };
     }
 }
@@ -286,7 +287,7 @@ impl Layout {
         let (window, words, idle) = match &signal.measure {
             Measure::Count { slots } => {
                 let spec = CountSpec::new(signal.window, *slots).holding(grace);
-                (Window::Count(spec), spec.words(), spec.idle())
+                (Window::Count(spec), CountSpec::WORDS, spec.idle())
             }
             Measure::Sum { slots, .. } => {
                 let spec = SumSpec::new(signal.window, *slots).holding(grace);
@@ -299,8 +300,10 @@ impl Layout {
             }
         };
         let cell = self.cell(signal.identity, words, idle);
-        if let Window::Distinct(..) = &window {
-            self.spills.push(cell.offset + DistinctSpec::SPILL_WORD);
+        match &window {
+            Window::Count(_) => self.spills.push(cell.offset + CountSpec::SPILL_WORD),
+            Window::Distinct(..) => self.spills.push(cell.offset + DistinctSpec::SPILL_WORD),
+            Window::Sum(_) => {}
         }
         let slot = policy.catalogue.iter().position(|name| name.origin == Origin::Signal(number));
         SignalCell {
@@ -319,6 +322,7 @@ impl Layout {
             .map(|span| {
                 let limit = shared.remembering(span);
                 let cell = self.cell(span.identity, limit.words(), limit.idle());
+                self.spills.extend(limit.spill_word().map(|word| cell.offset + word));
                 (limit, cell)
             })
             .collect();

@@ -9,6 +9,7 @@ use super::address::Address;
 use super::event::{Event, Text};
 use super::key::tuple;
 use super::plan::{ACTION, ADDRESS, CONTENT, DEVICE, TARGET, USER, key_of};
+use super::sieve::Sifted;
 use super::table::Table;
 
 /// What was worked out of one event by the engine that is to apply it. Room that is used again for the next event.
@@ -20,8 +21,10 @@ pub struct Prepared {
     pub(crate) address: Option<Address>,
     /// Hashes of the plan's key fields.
     pub(crate) hashes: Vec<Option<u64>>,
-    /// The key in each dimension, unless a field of it is missing.
+    /// The key in each dimension, unless a field of it is missing or nothing looks at the event there.
     pub(crate) keys: Vec<Option<u64>>,
+    /// What its action decides.
+    pub(super) sifted: Sifted,
     /// Hash of actor and event id.
     pub(crate) identity: u64,
     /// Digest of what the event says: equal for a retry, other for another event under the same id.
@@ -78,7 +81,12 @@ impl Engine {
         into.identity = tuple([actor, self.seed.bytes(event.id.as_bytes())].into_iter());
         into.content = self.content_digest(event, &into.hashes);
         into.keys.clear();
-        into.keys.extend(self.plan.dimensions.iter().map(|plan| key_of(&plan.fields, &into.hashes)));
+        into.sifted = into.hashes[ACTION].map_or_else(Sifted::default, |action| self.sieve.get(action));
+        let dimensions = self.plan.dimensions.iter().enumerate();
+        into.keys.extend(dimensions.map(|(dimension, plan)| {
+            let reached = into.sifted.reaches(dimension);
+            if reached { key_of(&plan.fields, &into.hashes) } else { None }
+        }));
         self.duplicates.prefetch(into.identity);
         self.each_table(into, Table::approach);
     }

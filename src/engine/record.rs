@@ -57,8 +57,9 @@ impl Engine {
         let table = &mut self.tables[place.dimension];
         if limit.counts(rule, asked, verdict) {
             for (span, cell) in &cells.spans {
+                let (record, spill) = table.cells_and_spill(place.slot);
                 // An event too old to be judged is not recorded; its decision says so already.
-                let _backlog = span.record(cell.of_mut(table.cells_mut(place.slot)), at, limit.cost);
+                let _backlog = span.record(cell.of_mut(record), spill, at, limit.cost);
                 if let (true, Some(key)) = (place.slot.is_guest(), key) {
                     let n = u32::try_from(limit.cost).unwrap_or(u32::MAX);
                     admit::count(table, key, span.window(), cell, n, at);

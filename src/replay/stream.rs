@@ -10,7 +10,7 @@ use crate::engine::{Ahead, DeadLetterReason, Engine, Outcome, Outputs, SEMANTICS
 use crate::pipeline::Tally;
 use crate::wire::decision::encode;
 use crate::wire::error::DecodeError;
-use crate::wire::interaction::{DecodeLimits, Decoded, decode};
+use crate::wire::interaction::{DecodeLimits, Decoded, Spare, decode_with};
 
 /// Bytes of decisions gathered before they are written.
 const WRITE_AT: usize = 256 << 10;
@@ -64,6 +64,7 @@ pub fn replay(
         bytes: Vec::new(),
         ahead: Ahead::default(),
         outputs: Outputs::default(),
+        spare: Spare::default(),
         line: 0,
         summary: Summary::default(),
     };
@@ -84,6 +85,7 @@ struct Desk<'a, W> {
     /// The lines that are decoded together.
     ahead: Ahead,
     outputs: Outputs,
+    spare: Spare,
     line: i64,
     summary: Summary,
 }
@@ -93,9 +95,9 @@ impl<W: Write> Desk<'_, W> {
         let mut together = Vec::with_capacity(Ahead::EVENTS);
         let mut lines = lines.lines().peekable();
         while lines.peek().is_some() {
-            together.extend(
-                lines.by_ref().take(Ahead::EVENTS).map(|line| decode(Some(line), &[], &self.options.limits)),
-            );
+            let some = lines.by_ref().take(Ahead::EVENTS);
+            together
+                .extend(some.map(|line| decode_with(&mut self.spare, Some(line), &[], &self.options.limits)));
             let events = together.iter().map(|decoded| decoded.as_ref().ok().map(|decoded| &decoded.event));
             self.ahead.look(self.engine, events);
             for (index, decoded) in together.drain(..).enumerate() {
@@ -111,7 +113,11 @@ impl<W: Write> Desk<'_, W> {
     /// Decides one line, the `index`-th of those that were prepared together.
     fn line(&mut self, decoded: Result<Decoded<'_>, DecodeError>, index: usize) {
         let outcome = match decoded {
-            Ok(decoded) => self.event(&decoded, index),
+            Ok(decoded) => {
+                let outcome = self.event(&decoded, index);
+                self.spare.keep(decoded.event);
+                outcome
+            }
             Err(error) => Err(error),
         };
         self.line += 1;

@@ -18,7 +18,7 @@ const EVERY: Duration = Duration::from_secs(5);
 /// How long one answer may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The topics that are read.
-const INPUTS: [Topic; 2] = [Topic::Commands, Topic::Interactions];
+const INPUTS: [Topic; 3] = [Topic::Commands, Topic::Feedback, Topic::Interactions];
 
 /// See the module's text.
 pub(super) struct Watch {

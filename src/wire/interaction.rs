@@ -10,6 +10,7 @@ pub mod schema;
 
 mod envelope;
 mod object;
+mod scan;
 
 use super::body;
 use super::error::{DecodeError, Trail};
@@ -50,6 +51,35 @@ pub struct Decoded<'a> {
 /// Scalars by name, in the order of the record.
 pub(crate) type Attributes<'a> = Vec<(Text<'a>, Value<'a>)>;
 
+/// Lists of attributes that were used and are empty again: whoever decodes many records gives them back, so that they
+/// need not be allocated for each.
+#[derive(Debug, Default)]
+pub struct Spare(Vec<Attributes<'static>>);
+
+impl Spare {
+    /// As many as records are decoded together.
+    const MOST: usize = 64;
+
+    /// Keeps the lists of an event that is done with.
+    pub fn keep(&mut self, event: Event<'_>) {
+        for list in [event.attributes, event.device.attributes, event.account.attributes] {
+            if list.capacity() > 0 && self.0.len() < Self::MOST {
+                self.0.push(emptied(list));
+            }
+        }
+    }
+
+    fn take<'a>(&mut self) -> Attributes<'a> {
+        self.0.pop().unwrap_or_default()
+    }
+}
+
+/// The room of a list, for attributes of another record.
+fn emptied<'b>(mut list: Attributes<'_>) -> Attributes<'b> {
+    list.clear();
+    list.into_iter().map(|_| (Text::default(), Value::Bool(false))).collect()
+}
+
 /// An interaction as the JSON tells it: nothing but its syntax, types and times are checked.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Interaction<'a> {
@@ -68,32 +98,55 @@ pub fn decode<'a>(
     headers: &Headers<'a>,
     limits: &DecodeLimits,
 ) -> Result<Decoded<'a>, DecodeError> {
+    decode_with(&mut Spare::default(), value, headers, limits)
+}
+
+/// The same with lists that earlier events have given back.
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_with<'a>(
+    spare: &mut Spare,
+    value: Option<&'a [u8]>,
+    headers: &Headers<'a>,
+    limits: &DecodeLimits,
+) -> Result<Decoded<'a>, DecodeError> {
     let meaning = headers::read(headers)?;
     let text = body::text(value, limits.record_max)?;
     match meaning.envelope {
-        Envelope::None => decode_text(text, meaning.trace, limits),
+        Envelope::None => decode_text(spare, text, meaning.trace, limits),
         Envelope::Structured => {
             let (data, trace) = envelope::open(text)?;
-            let decoded = decode_text(data, meaning.trace.or(trace), limits);
+            let decoded = decode_text(spare, data, meaning.trace.or(trace), limits);
             decoded.map_err(|error| envelope::within(error, text, data))
         }
     }
 }
 
 fn decode_text<'a>(
+    spare: &mut Spare,
     text: &'a str,
     trace: TraceContext<'a>,
     limits: &DecodeLimits,
 ) -> Result<Decoded<'a>, DecodeError> {
+    let mut told = match scan::read(text, spare) {
+        Some(told) => told,
+        None => read_any(text)?,
+    };
+    told.event.occurred_at = told.occurred_at.ok_or_else(|| text::missing("occurred_at"))?;
+    check(&mut told.event, limits)?;
+    Ok(Decoded { event: told.event, append_time: told.append_time, trace })
+}
+
+/// Reads whatever form the JSON has, and tells what is wrong with it.
+fn read_any(text: &str) -> Result<Interaction<'_>, DecodeError> {
     let trail = Trail::default();
     let mut parser = serde_json::Deserializer::from_str(text);
     let mut told = Interaction::default();
     object::read(&mut parser, &trail, &mut told)
         .and_then(|()| parser.end())
         .map_err(|error| DecodeError::from_json(&error, &trail))?;
-    told.event.occurred_at = told.occurred_at.ok_or_else(|| text::missing("occurred_at"))?;
-    check(&mut told.event, limits)?;
-    Ok(Decoded { event: told.event, append_time: told.append_time, trace })
+    Ok(told)
 }
 
 /// Every rule that is not a matter of JSON: what must be there, lengths, characters. Blank text goes.
@@ -219,6 +272,21 @@ mod tests {
         ));
         assert!(matches!(decoded.event.user_agent, Some(Text::Owned(_))));
     }
+
+    #[test]
+    fn a_list_that_is_given_back_is_used_again() {
+        let mut spare = Spare::default();
+        for _ in 0..3 {
+            let bytes = FULL_USUAL.as_bytes();
+            let decoded = decode_with(&mut spare, Some(bytes), &[], &DecodeLimits::default()).expect("valid");
+            assert_eq!(spare.0.len(), 0);
+            assert_eq!(decoded, read(FULL_USUAL).expect("valid"));
+            spare.keep(decoded.event);
+            assert!(spare.0.len() == 1 && spare.0[0].is_empty() && spare.0[0].capacity() > 0);
+        }
+    }
+
+    const FULL_USUAL: &str = r#"{"event_id":"e","occurred_at":1750000000000,"action":"like","user_id":"u","device":{"id":"d","os":"x"}}"#;
 
     const SMALL: &str = r#"{"event_id":"e","occurred_at":1750000000000,"action":"signup","ip":"::1"}"#;
 

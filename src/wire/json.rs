@@ -3,32 +3,43 @@
 
 use serde::Serialize;
 
+use super::bytes;
+
 /// Appends literal JSON, such as `,"score":`.
+#[inline]
 pub(crate) fn raw(out: &mut Vec<u8>, json: &str) {
     out.extend_from_slice(json.as_bytes());
 }
 
 /// Appends literal JSON and a value after it.
+#[inline]
 pub(crate) fn field<T: Serialize + ?Sized>(out: &mut Vec<u8>, key: &str, value: &T) {
     raw(out, key);
     value_of(out, value);
 }
 
 /// Appends literal JSON and a text after it.
+#[inline]
 pub(crate) fn text(out: &mut Vec<u8>, key: &str, text: &str) {
     raw(out, key);
-    // Without branches, so that it runs on whole vectors; it mostly settles the matter.
-    let escaped = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
-    if text.bytes().fold(false, |found, byte| found | escaped(byte)) {
+    quoted(out, text);
+}
+
+/// Appends a text.
+fn quoted(out: &mut Vec<u8>, text: &str) {
+    if !bytes::none_of(text.as_bytes(), |eight| {
+        bytes::below(eight, 0x20) | bytes::equal(eight, b'"') | bytes::equal(eight, b'\\')
+    }) {
         return value_of(out, text);
     }
     out.reserve(text.len() + 2);
     out.push(b'"');
-    raw(out, text);
+    out.extend_from_slice(text.as_bytes());
     out.push(b'"');
 }
 
 /// [`text`], where there is one.
+#[inline]
 pub(crate) fn optional_text(out: &mut Vec<u8>, key: &str, value: Option<&str>) {
     if let Some(value) = value {
         text(out, key, value);
@@ -36,6 +47,7 @@ pub(crate) fn optional_text(out: &mut Vec<u8>, key: &str, value: Option<&str>) {
 }
 
 /// Appends literal JSON and a number after it, which is finite. Whole ones, which are the rule, are printed as such.
+#[inline]
 pub(crate) fn double(out: &mut Vec<u8>, key: &str, number: f64) {
     raw(out, key);
     let whole = number as i64;
@@ -55,6 +67,7 @@ pub(crate) fn optional<T: Serialize>(out: &mut Vec<u8>, key: &str, value: Option
 }
 
 /// Appends literal JSON and a word after it that needs no escapes.
+#[inline]
 pub(crate) fn word(out: &mut Vec<u8>, key: &str, word: &str) {
     raw(out, key);
     out.push(b'"');

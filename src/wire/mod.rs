@@ -9,6 +9,7 @@
 
 pub mod ban;
 mod body;
+mod bytes;
 pub mod case;
 pub mod command;
 pub mod contract;

@@ -1,5 +1,6 @@
 //! What text may be: blank is absent, lengths are bounded in bytes, ids carry no control characters.
 
+use super::bytes;
 use super::error::DecodeError;
 use crate::engine::event::Text;
 use crate::engine::input::DeadLetterReason;
@@ -40,7 +41,7 @@ pub(crate) fn missing(field: &str) -> DecodeError {
 
 /// Nothing but white space.
 pub(crate) fn is_blank(text: &str) -> bool {
-    text.trim_start().is_empty()
+    !text.as_bytes().first().is_some_and(u8::is_ascii_graphic) && text.trim_start().is_empty()
 }
 
 fn short(text: &str, field: &'static str, max: usize) -> Result<(), DecodeError> {
@@ -65,11 +66,10 @@ pub(crate) fn cut(text: &str, max: usize) -> &str {
     &text[..end.unwrap_or_default()]
 }
 
-/// C0, DEL or C1. 0xC2 leads every C1 character; the first look has no branches, so that it runs on whole
-/// vectors, and it mostly settles the matter.
+/// C0, DEL or C1. 0xC2 leads every C1 character; the first look mostly settles the matter.
 fn has_control(text: &str) -> bool {
-    let suspect = |byte: u8| byte < 0x20 || byte == 0x7f || byte == 0xc2;
-    text.bytes().fold(false, |found, byte| found | suspect(byte)) && text.chars().any(char::is_control)
+    let suspect = |eight| bytes::below(eight, 0x20) | bytes::equal(eight, 0x7f) | bytes::equal(eight, 0xc2);
+    !bytes::none_of(text.as_bytes(), suspect) && text.chars().any(char::is_control)
 }
 
 #[cfg(test)]

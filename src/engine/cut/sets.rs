@@ -17,6 +17,7 @@ use crate::engine::duplicates::Duplicates;
 use crate::engine::key::HashSeed;
 use crate::engine::plan::{DimensionPlan, Plan};
 use crate::engine::policy::Policy;
+use crate::engine::sieve::Sieve;
 use crate::engine::stats::Stats;
 use crate::engine::table::Table;
 use crate::engine::time::Timestamp;
@@ -169,6 +170,8 @@ impl Engine {
             started_at,
             watermark,
             events,
+            // It is remembered anew.
+            sieve: _,
             scratch: _,
             cut: _,
         } = self;
@@ -241,6 +244,7 @@ impl Engine {
             started_at,
             watermark,
             events,
+            sieve: Sieve::default(),
             scratch: Scratch::default(),
             cut: None,
             policy,

@@ -54,7 +54,10 @@ impl Limiter {
     pub fn with_budget(spec: &LimitSpec, seed: u64, budget_bytes: u64) -> Result<Self, LimitError> {
         let limit = Limit::new(spec)?;
         let (words, idle) = (limit.words(), limit.idle());
-        let table = Table::new(TableSpec { words, budget_bytes, idle, spills: Vec::new(), spill_bytes: 0 });
+        let spills: Vec<usize> = limit.spill_word().into_iter().collect();
+        let spill_bytes = if spills.is_empty() { 0 } else { budget_bytes / 2 };
+        let budget_bytes = budget_bytes - spill_bytes;
+        let table = Table::new(TableSpec { words, budget_bytes, idle, spills, spill_bytes });
         Ok(Self { limit, table, seed, last: None })
     }
 
@@ -76,9 +79,10 @@ impl Limiter {
         self.table.sweep(at, SWEEP);
         let key = self.hash(key);
         let cell = self.table.find_or_insert(key, at).slot;
-        let check = self.limit.check(self.table.cells(cell), at, cost);
+        let check = self.limit.check(self.table.cells(cell), self.table.spill(), at, cost);
         if check.verdict == Verdict::Allowed {
-            let recorded = self.limit.record(self.table.cells_mut(cell), at, cost);
+            let (cells, spill) = self.table.cells_and_spill(cell);
+            let recorded = self.limit.record(cells, spill, at, cost);
             debug_assert_eq!(recorded, Recorded::Yes, "times do not go back");
         }
         Ok(check)

@@ -25,7 +25,9 @@ use self::calendar::Calendar;
 use self::drain::Drain;
 use self::sliding_log::SlidingLog;
 use self::sliding_window::SlidingWindow;
+use super::slab::Spill;
 use super::time::{Span, Timestamp};
+use super::window::count::CountSpec;
 use super::window::{Recorded, is_empty, moment, newest};
 
 /// A limit made ready: plain data, no state of any key.
@@ -78,6 +80,16 @@ pub struct Check {
     pub remaining: u64,
     /// The time it was judged at: its own, or the newest of its key.
     pub judged_at: Timestamp,
+    /// Whether `used` keeps the promise of the algorithm; false when it is a coarse upper bound for want of memory.
+    pub exact: bool,
+}
+
+/// What counts in a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Used {
+    pub(crate) count: u64,
+    /// See [`Check::exact`].
+    pub(crate) exact: bool,
 }
 
 /// The time an event is judged at.
@@ -114,9 +126,18 @@ impl Limit {
         match &self.form {
             Form::Unlimited => 0,
             Form::SlidingLog(log) => log.words(),
-            Form::SlidingWindow(window) => window.words(),
+            Form::SlidingWindow(_) => CountSpec::WORDS,
             Form::Bucket(_) => drain::WORDS,
             Form::Calendar(_) => calendar::WORDS,
+        }
+    }
+
+    /// Which word of a cell holds a [`BlockRef`](super::slab::BlockRef): for the `spills` of a table.
+    pub fn spill_word(&self) -> Option<usize> {
+        match &self.form {
+            Form::SlidingLog(log) => log.spill_word(),
+            Form::SlidingWindow(_) => Some(CountSpec::SPILL_WORD),
+            Form::Unlimited | Form::Bucket(_) | Form::Calendar(_) => None,
         }
     }
 
@@ -144,7 +165,7 @@ impl Limit {
 
     /// What the limit says of an event at `at` that costs `cost`. Changes nothing.
     #[inline]
-    pub fn check(&self, cell: &[u32], at: Timestamp, cost: u64) -> Check {
+    pub fn check(&self, cell: &[u32], spill: &Spill, at: Timestamp, cost: u64) -> Check {
         let Some(max) = self.max else {
             return Check::new(Verdict::Allowed, 0, u64::MAX, u64::MAX, moment(at));
         };
@@ -153,31 +174,33 @@ impl Limit {
         if max == 0 {
             return Check::new(Verdict::Refused { retry_after: self.window }, 0, 0, 0, now);
         }
-        let Some(used) = self.used(cell, judged) else {
+        let Some(Used { count: used, exact }) = self.used(cell, spill, judged) else {
             return Check::new(Verdict::Backlog, 0, max, max, now);
         };
-        if cost > max {
-            return Check::new(Verdict::CostExceedsCapacity, used, max, max.saturating_sub(used), now);
-        }
-        if used.saturating_add(cost) <= max {
-            return Check::new(Verdict::Allowed, used, max, max - used - cost, now);
-        }
-        let retry_after = self.wait(cell, judged, max - cost).max(Span::from_millis(1));
-        Check::new(Verdict::Refused { retry_after }, used, max, max.saturating_sub(used), now)
+        let left = max.saturating_sub(used);
+        let (verdict, remaining) = if cost > max {
+            (Verdict::CostExceedsCapacity, left)
+        } else if used.saturating_add(cost) <= max {
+            (Verdict::Allowed, left - cost)
+        } else {
+            let retry_after = self.wait(cell, spill, judged, max - cost).max(Span::from_millis(1));
+            (Verdict::Refused { retry_after }, left)
+        };
+        Check { exact, ..Check::new(verdict, used, max, remaining, now) }
     }
 
     /// Counts an event at `at` that costs `cost`, whether or not it is within the limit. A cost of 0 changes
     /// nothing.
     #[inline]
-    pub fn record(&self, cell: &mut [u32], at: Timestamp, cost: u64) -> Recorded {
+    pub fn record(&self, cell: &mut [u32], spill: &mut Spill, at: Timestamp, cost: u64) -> Recorded {
         if self.max.is_none() || cost == 0 {
             return Recorded::Yes;
         }
         let judged = self.judge_time(cell, at);
         match &self.form {
             Form::Unlimited => Recorded::Yes,
-            Form::SlidingLog(log) => log.record(cell, judged, cost),
-            Form::SlidingWindow(window) => window.record(cell, judged, cost),
+            Form::SlidingLog(log) => log.record(cell, spill, judged, cost),
+            Form::SlidingWindow(window) => window.record(cell, spill, judged, cost),
             Form::Bucket(drain) => drain.record(cell, judged, cost),
             Form::Calendar(calendar) => calendar.record(cell, judged, cost),
         }
@@ -203,11 +226,12 @@ impl Limit {
     }
 
     /// Takes over what `old` counted in `old_cell` into an empty `cell`; false, and nothing taken, when the
-    /// two count differently. A changed maximum alone never makes them differ.
-    pub fn carry_over(&self, cell: &mut [u32], old: &Limit, old_cell: &[u32]) -> bool {
+    /// two count differently. A changed maximum alone never makes them differ. The block of the old cell, which is
+    /// dropped, is taken over or given back, unless this is false.
+    pub fn carry_over(&self, cell: &mut [u32], spill: &mut Spill, old: &Limit, old_cell: &[u32]) -> bool {
         match (&self.form, &old.form) {
             (Form::SlidingLog(new), Form::SlidingLog(old)) if new.same_window(old) => {
-                new.carry_over(cell, old_cell);
+                new.carry_over(cell, spill, old, old_cell);
                 return true;
             }
             (Form::SlidingWindow(new), Form::SlidingWindow(old)) if new == old => {}
@@ -235,24 +259,25 @@ impl Limit {
 
     /// What counts at a time; `None` when its window is not held.
     #[inline]
-    fn used(&self, cell: &[u32], judged: Judged) -> Option<u64> {
+    fn used(&self, cell: &[u32], spill: &Spill, judged: Judged) -> Option<Used> {
+        let exact = |count| Used { count, exact: true };
         match &self.form {
-            Form::Unlimited => Some(0),
-            Form::SlidingLog(log) => log.used(cell, judged),
-            Form::SlidingWindow(window) => window.used(cell, judged),
-            Form::Bucket(drain) => drain.used(cell, judged),
-            Form::Calendar(calendar) => calendar.used(cell, judged),
+            Form::Unlimited => Some(exact(0)),
+            Form::SlidingLog(log) => log.used(cell, spill, judged),
+            Form::SlidingWindow(window) => window.used(cell, spill, judged),
+            Form::Bucket(drain) => drain.used(cell, judged).map(exact),
+            Form::Calendar(calendar) => calendar.used(cell, judged).map(exact),
         }
     }
 
     /// The time until at most `room` counts.
     #[cold]
-    fn wait(&self, cell: &[u32], judged: Judged, room: u64) -> Span {
+    fn wait(&self, cell: &[u32], spill: &Spill, judged: Judged, room: u64) -> Span {
         let now = judged.millis();
         match &self.form {
             Form::Unlimited => Span::ZERO,
-            Form::SlidingLog(log) => log.wait(cell, now, room),
-            Form::SlidingWindow(window) => window.wait(cell, now, room),
+            Form::SlidingLog(log) => log.wait(cell, spill, now, room),
+            Form::SlidingWindow(window) => window.wait(cell, spill, now, room),
             Form::Bucket(drain) => drain.wait(cell, now, room),
             Form::Calendar(calendar) => calendar.wait(cell, now),
         }
@@ -283,7 +308,8 @@ impl Form {
 
 impl Check {
     fn new(verdict: Verdict, used: u64, limit: u64, remaining: u64, judged_at: u64) -> Self {
-        Self { verdict, used, limit, remaining, judged_at: Timestamp::from_millis(judged_at as i64) }
+        let judged_at = Timestamp::from_millis(judged_at as i64);
+        Self { verdict, used, limit, remaining, judged_at, exact: true }
     }
 
     /// Whether the event is within the limit. One that is too old to be judged is not refused.

@@ -1,24 +1,41 @@
 //! The exact sliding limit: the time of every event that counts, oldest first.
 //!
 //! It keeps at most as many times as the limit allows (or allowed since the start), the newest: more can neither
-//! change the verdict nor the wait. Times are the low 32 bits of milliseconds before the newest time, so windows are at most 49 days; a
-//! cost of `n` is `n` equal times.
+//! change the verdict nor the wait. Times are the low 32 bits of milliseconds before the newest time, so windows are at
+//! most 49 days; a cost of `n` is `n` equal times.
+//!
+//! A few times are kept in the cell itself; more of them in a block of the table's spill. When that is used up the
+//! words of the cell become a coarse ring of sub-windows, which may count some events too many, never too few, and a
+//! look says so.
 
 use super::spec::at_most;
-use super::{Judged, LimitError};
+use super::{Judged, LimitError, Used};
+use crate::engine::slab::{BlockRef, Spill};
 use crate::engine::time::Span;
+use crate::engine::window::ring::Ring;
 use crate::engine::window::{HEADER, Recorded, is_empty, newest, set_header, tag};
 
 /// The most times a log keeps.
 const MOST: u64 = 1024;
 /// The longest window: 49 days.
 const LONGEST: Span = Span::from_secs(49 * 86_400);
+/// A log of at most so many times needs no block.
+const SHORT: usize = 4;
+/// Times in the cell of a longer one.
+const INLINE: usize = 3;
+/// The word of the block's reference, in a longer one.
+const BLOCK: usize = HEADER;
+/// Bits of the tag: the cell is in use, it is a coarse ring. Then the length of the log.
+const USED: u32 = 1;
+const COARSE: u32 = 2;
+const LEN_SHIFT: u32 = 2;
 
 /// The numbers of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SlidingLog {
     window: u64,
     capacity: usize,
+    coarse: Ring,
 }
 
 impl SlidingLog {
@@ -26,11 +43,17 @@ impl SlidingLog {
         if max > MOST {
             return Err(LimitError::TooManyForLog { max, most: MOST });
         }
-        Ok(Self { window: at_most(window, LONGEST)?.millis() as u64, capacity: max as usize })
+        let window = at_most(window, LONGEST)?.millis() as u64;
+        Ok(Self { window, capacity: max as usize, coarse: Ring::within(INLINE, window, 0) })
     }
 
     pub(super) fn words(&self) -> usize {
-        HEADER + self.capacity
+        if self.is_short() { HEADER + self.capacity } else { HEADER + 1 + INLINE }
+    }
+
+    /// The word of the block's reference, if a log can have one.
+    pub(super) fn spill_word(&self) -> Option<usize> {
+        (!self.is_short()).then_some(BLOCK)
     }
 
     pub(super) fn room(&self) -> usize {
@@ -45,39 +68,76 @@ impl SlidingLog {
         self.window == other.window
     }
 
-    pub(super) fn used(&self, cell: &[u32], judged: Judged) -> Option<u64> {
+    pub(super) fn used(&self, cell: &[u32], spill: &Spill, judged: Judged) -> Option<Used> {
         let at = judged.millis();
         if self.is_gone(cell, judged) {
             return None;
         }
-        Some(self.inside(cell, at).count() as u64)
+        if is_coarse(cell) {
+            let (last, slot) = (self.coarse.slot_of(newest(cell)), self.coarse.slot_of(at));
+            let count = self.coarse.read(self.body(cell, spill), last, slot).0;
+            return Some(Used { count, exact: self.coarse.is_gone(slot, last) });
+        }
+        Some(Used { count: self.inside(cell, spill, at).count() as u64, exact: true })
     }
 
     /// The time until at most `room` of the times in the window that ends at `now` are left.
-    pub(super) fn wait(&self, cell: &[u32], now: u64, room: u64) -> Span {
-        let leave = (self.inside(cell, now).count() as u64).saturating_sub(room);
-        let last_to_leave = (leave as usize).checked_sub(1).and_then(|n| self.inside(cell, now).nth(n));
+    pub(super) fn wait(&self, cell: &[u32], spill: &Spill, now: u64, room: u64) -> Span {
+        if is_coarse(cell) {
+            let last = self.coarse.slot_of(newest(cell));
+            return Span::from_millis(self.coarse.wait(self.body(cell, spill), last, now, room) as i64);
+        }
+        let leave = (self.inside(cell, spill, now).count() as u64).saturating_sub(room);
+        let last_to_leave =
+            (leave as usize).checked_sub(1).and_then(|n| self.inside(cell, spill, now).nth(n));
         Span::from_millis(last_to_leave.map_or(0, |time| time + self.window - now) as i64)
     }
 
-    pub(super) fn record(&self, cell: &mut [u32], judged: Judged, cost: u64) -> Recorded {
+    pub(super) fn record(&self, cell: &mut [u32], spill: &mut Spill, judged: Judged, cost: u64) -> Recorded {
         if self.is_gone(cell, judged) {
             return Recorded::Backlog;
         }
         let at = judged.millis();
-        self.advance(cell, at);
-        for _ in 0..cost.min(self.capacity as u64) {
-            self.insert(cell, at);
+        if is_coarse(cell) && !self.still_coarse(cell, at) {
+            cell.fill(0);
+        }
+        if is_coarse(cell) {
+            self.add_coarse(cell, at, cost);
+            return Recorded::Yes;
+        }
+        self.advance(cell, spill, at);
+        for done in 0..cost.min(self.capacity as u64) {
+            if !self.insert(cell, spill, at) {
+                self.degrade(cell, spill);
+                self.add_coarse(cell, at, cost - done);
+                break;
+            }
         }
         Recorded::Yes
     }
 
-    /// The newest times of a log of another maximum.
-    pub(super) fn carry_over(&self, cell: &mut [u32], old: &[u32]) {
-        let held = len(old);
-        let kept = held.min(self.capacity);
-        cell[HEADER..HEADER + kept].copy_from_slice(&old[HEADER + held - kept..HEADER + held]);
-        set_header(cell, newest(old), tag_of(kept, tag(old) != 0));
+    /// What a log of another maximum counts: its newest times, or its ring. The old cell's block comes with it.
+    pub(super) fn carry_over(&self, cell: &mut [u32], spill: &mut Spill, old: &Self, old_cell: &[u32]) {
+        if self.is_short() == old.is_short() && (!self.is_short() || self.capacity == old.capacity) {
+            cell.copy_from_slice(old_cell);
+            self.forget_oldest(cell, spill);
+            return;
+        }
+        let times = old.all(old_cell, spill);
+        old.release(&mut old_cell.to_vec(), spill);
+        if tag(old_cell) != 0 {
+            set_header(cell, newest(old_cell), USED);
+        }
+        for time in times.into_iter().rev().take(self.capacity).rev() {
+            if !self.insert(cell, spill, time) {
+                self.degrade(cell, spill);
+                self.add_coarse(cell, time, 1);
+            }
+        }
+    }
+
+    fn is_short(&self) -> bool {
+        self.capacity <= SHORT
     }
 
     /// Whether nothing can be known of the window that ends at the time of a late event.
@@ -85,48 +145,160 @@ impl SlidingLog {
         matches!(judged, Judged::Late(at) if at + self.window <= newest(cell))
     }
 
+    /// The times, or the words of the ring, wherever they are.
+    fn body<'a>(&self, cell: &'a [u32], spill: &'a Spill) -> &'a [u32] {
+        if self.is_short() {
+            return &cell[HEADER..];
+        }
+        BlockRef::from_word(cell[BLOCK]).map_or(&cell[BLOCK + 1..], |block| spill.block(block))
+    }
+
+    fn body_mut<'a>(&self, cell: &'a mut [u32], spill: &'a mut Spill) -> &'a mut [u32] {
+        if self.is_short() {
+            return &mut cell[HEADER..];
+        }
+        match BlockRef::from_word(cell[BLOCK]) {
+            None => &mut cell[BLOCK + 1..],
+            Some(block) => spill.block_mut(block),
+        }
+    }
+
     /// The times in the window that ends at `at`, oldest first.
-    fn inside<'a>(&self, cell: &'a [u32], at: u64) -> impl Iterator<Item = u64> + 'a {
+    fn inside<'a>(&self, cell: &'a [u32], spill: &'a Spill, at: u64) -> impl Iterator<Item = u64> + 'a {
         let (newest, window) = (newest(cell), self.window);
-        let times = cell[HEADER..HEADER + len(cell)].iter().map(move |time| full(newest, *time));
+        let times = self.body(cell, spill)[..len(cell)].iter().map(move |time| full(newest, *time));
         times.filter(move |time| *time <= at && at - *time < window)
     }
 
     /// Moves the newest time to `at` when that is later, and drops the times that leave.
-    fn advance(&self, cell: &mut [u32], at: u64) {
+    fn advance(&self, cell: &mut [u32], spill: &mut Spill, at: u64) {
         let (old, held) = (newest(cell), len(cell));
         if is_empty(cell) || at <= old {
             return;
         }
-        let times = &cell[HEADER..HEADER + held];
-        let left = times.partition_point(|time| at - full(old, *time) >= self.window);
-        cell.copy_within(HEADER + left..HEADER + held, HEADER);
-        set_header(cell, at, tag_of(held - left, true));
+        let body = self.body_mut(cell, spill);
+        let left = body[..held].partition_point(|time| at - full(old, *time) >= self.window);
+        body.copy_within(left..held, 0);
+        set_log(cell, at, held - left);
+        if held - left < INLINE {
+            self.move_in(cell, spill);
+        }
     }
 
-    /// Puts a time in its place; in a full log the oldest makes room.
-    fn insert(&self, cell: &mut [u32], at: u64) {
+    /// Puts a time in its place; in a log that has as many as it may, the oldest makes room. False, and nothing
+    /// changed, when there is no memory for it.
+    fn insert(&self, cell: &mut [u32], spill: &mut Spill, at: u64) -> bool {
         let (newest, held) = (newest(cell).max(at), len(cell));
-        let place = cell[HEADER..HEADER + held].partition_point(|time| full(newest, *time) <= at);
+        if held < self.capacity && held == self.body(cell, spill).len() && !self.outgrow(cell, spill) {
+            return false;
+        }
+        let body = self.body_mut(cell, spill);
+        let place = body[..held].partition_point(|time| full(newest, *time) <= at);
         if held < self.capacity {
-            cell.copy_within(HEADER + place..HEADER + held, HEADER + place + 1);
-            cell[HEADER + place] = at as u32;
-            set_header(cell, newest, tag_of(held + 1, true));
+            body.copy_within(place..held, place + 1);
+            body[place] = at as u32;
+            set_log(cell, newest, held + 1);
         } else if place > 0 {
-            cell.copy_within(HEADER + 1..HEADER + place, HEADER);
-            cell[HEADER + place - 1] = at as u32;
+            body.copy_within(1..place, 0);
+            body[place - 1] = at as u32;
+        }
+        true
+    }
+
+    /// From a full list to a larger block; false when there is none.
+    #[cold]
+    fn outgrow(&self, cell: &mut [u32], spill: &mut Spill) -> bool {
+        let (block, list) = (BlockRef::from_word(cell[BLOCK]), &cell[BLOCK + 1..]);
+        let Some(new) = spill.outgrow(block, list, len(cell) + 1) else { return false };
+        cell[BLOCK] = new.word();
+        true
+    }
+
+    /// From a block back into the cell.
+    fn move_in(&self, cell: &mut [u32], spill: &mut Spill) {
+        if self.is_short() || cell[BLOCK] == 0 {
+            return;
+        }
+        let mut times = [0; INLINE];
+        let len = len(cell);
+        times[..len].copy_from_slice(&self.body(cell, spill)[..len]);
+        self.release(cell, spill);
+        cell[BLOCK + 1..].copy_from_slice(&times);
+    }
+
+    fn release(&self, cell: &mut [u32], spill: &mut Spill) {
+        if let Some(block) = self.spill_word().and_then(|word| BlockRef::from_word(cell[word])) {
+            spill.free(block);
+            cell[BLOCK] = 0;
+        }
+    }
+
+    /// Of more times than the maximum the newest stay.
+    fn forget_oldest(&self, cell: &mut [u32], spill: &mut Spill) {
+        let held = len(cell);
+        if let Some(more) = held.checked_sub(self.capacity + 1).map(|more| more + 1) {
+            self.body_mut(cell, spill).copy_within(more..held, 0);
+            set_log(cell, newest(cell), self.capacity);
+        }
+    }
+
+    /// All times; those of a ring are at the end of their sub-window, where they stay longest.
+    fn all(&self, cell: &[u32], spill: &Spill) -> Vec<u64> {
+        let (newest, body) = (newest(cell), self.body(cell, spill));
+        if !is_coarse(cell) {
+            return body[..len(cell)].iter().map(|time| full(newest, *time)).collect();
+        }
+        let (ring, last) = (&self.coarse, self.coarse.slot_of(newest));
+        let slots = ring.first_held(last)..=last;
+        let times = |slot: u64| {
+            let end = ((slot + 1) * ring.slot_millis() - 1).min(newest);
+            std::iter::repeat_n(end, ring.count_of(body, slot).min(MOST as u32) as usize)
+        };
+        slots.flat_map(times).collect()
+    }
+
+    /// No block is to be had: the cell's own words become a ring.
+    #[cold]
+    fn degrade(&self, cell: &mut [u32], spill: &mut Spill) {
+        let (newest, times) = (newest(cell), self.all(cell, spill));
+        self.release(cell, spill);
+        cell.fill(0);
+        set_header(cell, newest, USED | COARSE);
+        for time in times {
+            self.add_coarse(cell, time, 1);
+        }
+    }
+
+    /// Whether anything in the ring is still held at `at`.
+    fn still_coarse(&self, cell: &[u32], at: u64) -> bool {
+        !self.coarse.is_gone(self.coarse.slot_of(at), self.coarse.slot_of(newest(cell)))
+    }
+
+    fn add_coarse(&self, cell: &mut [u32], at: u64, cost: u64) {
+        let (ring, last, slot) = (&self.coarse, self.coarse.slot_of(newest(cell)), self.coarse.slot_of(at));
+        if at > newest(cell) {
+            ring.advance(&mut cell[BLOCK + 1..], last, slot);
+            set_header(cell, at, USED | COARSE);
+        }
+        let last = last.max(slot);
+        if !ring.is_gone(last, slot) {
+            let body = &mut cell[BLOCK + 1..];
+            ring.add(body, last, slot, ring.room(body, slot, u32::try_from(cost).unwrap_or(u32::MAX)));
         }
     }
 }
 
-/// Times in a log.
-fn len(cell: &[u32]) -> usize {
-    (tag(cell) >> 1) as usize
+fn is_coarse(cell: &[u32]) -> bool {
+    tag(cell) & COARSE != 0
 }
 
-/// The tag says that the cell is in use, and how many times it has.
-fn tag_of(len: usize, used: bool) -> u32 {
-    (len as u32) << 1 | u32::from(used)
+/// Times in a log.
+fn len(cell: &[u32]) -> usize {
+    (tag(cell) >> LEN_SHIFT) as usize
+}
+
+fn set_log(cell: &mut [u32], newest: u64, len: usize) {
+    set_header(cell, newest, (len as u32) << LEN_SHIFT | USED);
 }
 
 /// The time of which the low 32 bits are kept.

@@ -3,7 +3,8 @@
 //! It is exact while there are few events. Then it may count some too many, never too few: what it lets through
 //! is never more than the maximum in any window.
 
-use super::{Judged, LimitError};
+use super::{Judged, LimitError, Used};
+use crate::engine::slab::Spill;
 use crate::engine::time::{Span, Timestamp};
 use crate::engine::window::count::CountSpec;
 use crate::engine::window::{Held, Recorded};
@@ -22,25 +23,21 @@ impl SlidingWindow {
         Ok(Self { count: CountSpec::new(window, slots) })
     }
 
-    pub(super) fn words(&self) -> usize {
-        self.count.words()
-    }
-
     pub(super) fn idle(&self) -> Span {
         self.count.idle()
     }
 
-    pub(super) fn used(&self, cell: &[u32], judged: Judged) -> Option<u64> {
-        let reading = self.count.read(cell, time(judged.millis()));
-        (reading.held != Held::Nothing).then_some(reading.count)
+    pub(super) fn used(&self, cell: &[u32], spill: &Spill, judged: Judged) -> Option<Used> {
+        let reading = self.count.read(cell, spill, time(judged.millis()));
+        (reading.held != Held::Nothing).then_some(Used { count: reading.count, exact: !reading.coarse })
     }
 
-    pub(super) fn wait(&self, cell: &[u32], now: u64, room: u64) -> Span {
-        self.count.wait(cell, time(now), room)
+    pub(super) fn wait(&self, cell: &[u32], spill: &Spill, now: u64, room: u64) -> Span {
+        self.count.wait(cell, spill, time(now), room)
     }
 
-    pub(super) fn record(&self, cell: &mut [u32], judged: Judged, cost: u64) -> Recorded {
-        self.count.record(cell, time(judged.millis()), u32::try_from(cost).unwrap_or(u32::MAX))
+    pub(super) fn record(&self, cell: &mut [u32], spill: &mut Spill, judged: Judged, cost: u64) -> Recorded {
+        self.count.record(cell, spill, time(judged.millis()), u32::try_from(cost).unwrap_or(u32::MAX))
     }
 }
 

@@ -14,6 +14,7 @@ fn secs(secs: i64) -> Span {
 struct One {
     limit: Limit,
     cell: Vec<u32>,
+    spill: Spill,
 }
 
 impl One {
@@ -23,15 +24,21 @@ impl One {
 
     fn with_grace(algorithm: Algorithm, max: i64, grace: Span) -> Self {
         let limit = Limit::new(&LimitSpec { algorithm, max: Max::AtMost(max), grace }).unwrap();
-        Self { cell: vec![0; limit.words()], limit }
+        Self { cell: vec![0; limit.words()], spill: Spill::new(1 << 20), limit }
     }
 
     fn hit(&mut self, millis: i64, cost: u64) -> Check {
-        let check = self.limit.check(&self.cell, at(millis), cost);
+        let check = self.limit.check(&self.cell, &self.spill, at(millis), cost);
         if check.verdict == Verdict::Allowed {
-            assert_eq!(self.limit.record(&mut self.cell, at(millis), cost), Recorded::Yes);
+            assert_eq!(self.limit.record(&mut self.cell, &mut self.spill, at(millis), cost), Recorded::Yes);
         }
         check
+    }
+
+    /// Goes on with what another limit counted.
+    fn take_over(&mut self, old: &One) -> bool {
+        self.spill = old.spill.clone();
+        self.limit.carry_over(&mut self.cell, &mut self.spill, &old.limit, &old.cell)
     }
 
     fn allowed(&mut self, times: impl IntoIterator<Item = i64>) -> Vec<bool> {
@@ -145,8 +152,8 @@ fn the_wait_of_a_leaky_bucket_counts_what_leaked() {
     let mut one = One::new(Algorithm::LeakyBucket { window: secs(10) }, 10);
     one.hit(0, 5);
     assert_eq!(one.hit(100, 3).verdict, Verdict::Allowed);
-    assert_eq!(one.limit.check(&one.cell, at(100), 1).verdict, Verdict::Allowed);
-    let full = one.limit.check(&one.cell, at(100), 10).verdict;
+    assert_eq!(one.limit.check(&one.cell, &one.spill, at(100), 1).verdict, Verdict::Allowed);
+    let full = one.limit.check(&one.cell, &one.spill, at(100), 10).verdict;
     assert_eq!(full, Verdict::Refused { retry_after: Span::from_millis(7900) });
 }
 
@@ -158,16 +165,16 @@ fn a_lowered_maximum_holds_at_once() {
         let mut old = One::new(algorithm.clone(), 10);
         assert_eq!(old.allowed(20_000..20_008), [true; 8]);
         let mut new = One::new(algorithm.clone(), 5);
-        assert!(new.limit.carry_over(&mut new.cell, &old.limit, &old.cell));
+        assert!(new.take_over(&old));
         let check = new.hit(20_010, 1);
         assert!(matches!(check.verdict, Verdict::Refused { .. }), "{algorithm:?} {check:?}");
         assert!(check.used >= 5 && check.remaining == 0);
         let mut higher = One::new(algorithm.clone(), 9);
-        assert!(higher.limit.carry_over(&mut higher.cell, &old.limit, &old.cell));
+        assert!(higher.take_over(&old));
         assert_eq!(higher.allowed([20_020, 20_021]), [true, false], "{algorithm:?}");
     }
     let (mut other, old) = (One::new(log(30), 5), One::new(log(60), 5));
-    assert!(!other.limit.carry_over(&mut other.cell, &old.limit, &old.cell));
+    assert!(!other.take_over(&old));
 }
 
 /// What is old has no effect any more.
@@ -212,7 +219,7 @@ fn a_backlog_is_judged_in_its_own_window_or_not_at_all() {
         assert_eq!((check.verdict, check.used, check.judged_at), (Verdict::Allowed, 1, at(40_000)));
         let check = one.hit(-30_000, 1);
         assert_eq!((check.verdict, check.is_allowed()), (Verdict::Backlog, true));
-        let recorded = one.limit.record(&mut one.cell, at(-30_000), 1);
+        let recorded = one.limit.record(&mut one.cell, &mut one.spill, at(-30_000), 1);
         assert_eq!(recorded, Recorded::Backlog);
     }
     let mut bucket = One::with_grace(Algorithm::LeakyBucket { window: secs(60) }, 2, secs(10));
@@ -229,4 +236,40 @@ fn a_look_changes_nothing_and_a_refusal_is_not_counted() {
         assert_eq!(one.allowed([20_001, 20_002]), [false; 2]);
         assert_eq!(one.cell, before);
     }
+}
+
+/// From short to long and back, with and without memory for blocks.
+#[test]
+fn a_log_is_carried_over_whatever_its_length() {
+    for spill_bytes in [0, 1 << 20] {
+        let mut one = One::new(log(60), 20);
+        one.spill = Spill::new(spill_bytes);
+        assert_eq!(one.allowed((0..20).map(|n| n * 100)), [true; 20]);
+        for (max, used) in [(50, 20), (3, 3), (20, 3), (4, 3)] {
+            let mut next = One::new(log(60), max);
+            assert!(next.take_over(&one));
+            let check = next.limit.check(&next.cell, &next.spill, at(2000), 1);
+            assert_eq!(check.used, used, "{max} {spill_bytes}");
+            assert_eq!(check.exact, spill_bytes > 0 || max < 50, "{max} {spill_bytes}");
+            one = next;
+        }
+        assert_eq!(one.spill.used(), 0);
+    }
+}
+
+/// Without memory for a block a log counts on, never too few, and says so.
+#[test]
+fn a_log_without_memory_is_coarse() {
+    let mut one = One::new(log(60), 8);
+    one.spill = Spill::new(0);
+    let times = (0..20).map(|n| n * 1000);
+    assert_eq!(one.allowed(times), [[true; 8].as_slice(), &[false; 12]].concat());
+    let check = one.limit.check(&one.cell, &one.spill, at(20_000), 1);
+    assert_eq!((check.used, check.exact), (8, false));
+    let Verdict::Refused { retry_after } = check.verdict else { panic!("{check:?}") };
+    assert!(retry_after.millis() >= 40_000, "not before the first one leaves: {retry_after}");
+    let later = at(20_000).after(retry_after);
+    assert_eq!(one.limit.check(&one.cell, &one.spill, later, 1).verdict, Verdict::Allowed);
+    let check = one.hit(300_000, 1);
+    assert_eq!((check.used, check.exact), (0, true));
 }

@@ -6,24 +6,24 @@ use crate::engine::cut::{Array, Awaited, Damaged, Kind, Place, Reader, Room, Sav
 impl Spill {
     /// From here on the blocks are copied as they are now.
     pub(crate) fn begin_cut(&mut self, part: usize) {
-        for (unit, slab) in self.slabs_mut().into_iter().enumerate() {
+        for (unit, slab) in self.slabs.iter_mut().enumerate() {
             slab.begin_cut(Place::new(Kind::Blocks, part, unit));
         }
     }
 
     /// Forgets the cut.
     pub(crate) fn abandon_cut(&mut self) {
-        self.slabs_mut().into_iter().for_each(|slab| slab.watch = None);
+        self.slabs.iter_mut().for_each(|slab| slab.watch = None);
     }
 
     /// Hands out pages while there is room; true when there are no more.
     pub(crate) fn copy_pages(&mut self, room: &mut Room<'_>) -> bool {
-        self.slabs_mut().into_iter().all(|slab| slab.copy_pages(room))
+        self.slabs.iter_mut().all(|slab| slab.copy_pages(room))
     }
 
     /// Takes down what is not in the pages.
     pub(crate) fn save(&self, to: &mut Writer) {
-        for slab in self.slabs() {
+        for slab in &self.slabs {
             slab.save(to);
         }
         self.refused.save(to);
@@ -37,8 +37,9 @@ impl Spill {
         awaited: &mut Awaited,
     ) -> Result<Self, Damaged> {
         let mut spill = Self::new(budget_bytes);
-        for (unit, slab) in spill.slabs_mut().into_iter().enumerate() {
-            slab.load(from, Place::new(Kind::Blocks, part, unit), awaited)?;
+        for (unit, slab) in spill.slabs.iter_mut().enumerate() {
+            let chunks = slab.load(from, Place::new(Kind::Blocks, part, unit), awaited)?;
+            spill.bytes = spill.bytes.saturating_add(slab.chunk_bytes().saturating_mul(chunks));
         }
         spill.refused = u64::load(from)?;
         Ok(spill)
@@ -47,15 +48,13 @@ impl Spill {
     /// Takes an awaited slab.
     pub(crate) fn fill(&mut self, array: Array) -> Result<(), Damaged> {
         let unit = array.place().unit as usize;
-        self.slabs_mut().into_iter().nth(unit).ok_or(Damaged)?.fill(array)
+        self.slabs.get_mut(unit).ok_or(Damaged)?.fill(array)
     }
 
     /// Whether a word of a cell stands for no block or for one that was handed out.
     pub(crate) fn knows(&self, word: u32) -> bool {
-        BlockRef::from_word(word).is_none_or(|block| {
-            let (slab, index) = self.slab(block);
-            index.is_some_and(|index| index < slab.fresh)
-        })
+        BlockRef::from_word(word)
+            .is_none_or(|block| self.slab(block).is_some_and(|(slab, index)| index < slab.fresh))
     }
 }
 
@@ -82,7 +81,8 @@ impl Slab {
         [*free, *fresh, *used].save(to);
     }
 
-    fn load(&mut self, from: &mut Reader<'_>, place: Place, awaited: &mut Awaited) -> Result<(), Damaged> {
+    /// Gives how many chunks are awaited.
+    fn load(&mut self, from: &mut Reader<'_>, place: Place, awaited: &mut Awaited) -> Result<u64, Damaged> {
         let chunks = usize::load(from)?;
         [self.free, self.fresh, self.used] = Saved::load(from)?;
         let blocks = chunks.checked_mul(self.per_chunk as usize).ok_or(Damaged)?;
@@ -90,7 +90,7 @@ impl Slab {
         if blocks > 0 {
             awaited.add(place, blocks, self.block)?;
         }
-        if known { Ok(()) } else { Err(Damaged) }
+        if known { Ok(chunks as u64) } else { Err(Damaged) }
     }
 
     fn fill(&mut self, array: Array) -> Result<(), Damaged> {

@@ -8,6 +8,7 @@ use super::mark::{self, touched};
 use super::overflow::{Estimate, Overflow};
 use super::segment::HEAD;
 use super::{Entry, NEIGHBOURS, SEGMENTS, Slot, Table, TableSpec};
+use crate::engine::slab::BlockRef;
 use crate::engine::time::{Span, Timestamp};
 
 /// The same as [`NEIGHBOURS`] for a key that comes for the first time and can only take the place of a dead record.
@@ -87,8 +88,9 @@ impl Table {
         Slot::GUEST
     }
 
-    /// Keeps what a record counted until the next insertion, and notes how often its key came.
+    /// Keeps what a record counted until the next insertion, its blocks with it, and notes how often its key came.
     pub(super) fn displace(&mut self, segment: usize, index: usize) {
+        self.release_displaced();
         let Some(overflow) = &mut self.overflow else { return };
         let part = &self.segments[segment];
         let (key, record) = (part.key(index, self.stride), part.record(index, self.stride));
@@ -97,6 +99,27 @@ impl Table {
         cells.extend_from_slice(&record[HEAD..HEAD + self.spec.words]);
         overflow.raise(self.spec.idle, key, mark::touches(record), touched(record));
         self.displaced = (key, touched(record), cells);
+        // They are given back with what was displaced, not with the record.
+        let record = self.segments[segment].record_mut(index, self.stride);
+        self.spec.spills.iter().for_each(|offset| record[HEAD + offset] = 0);
+    }
+
+    /// Gives the blocks of the record that had to go last back; to be called once it was looked at.
+    pub fn release_displaced(&mut self) {
+        let (_, _, cells) = &mut self.displaced;
+        for offset in &self.spec.spills {
+            let word = cells.get_mut(*offset).map(std::mem::take);
+            if let Some(block) = word.and_then(BlockRef::from_word) {
+                self.spill.free(block);
+            }
+        }
+    }
+
+    /// Gives back what is held for one event only.
+    pub(super) fn let_go(&mut self) {
+        self.release_displaced();
+        self.free_blocks(SEGMENTS, 0);
+        self.record_mut(Slot::GUEST).fill(0);
     }
 
     /// Of the records from the home of `key` on, the one to go for a key that came `touches` times: a dead one, else the

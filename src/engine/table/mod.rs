@@ -29,7 +29,7 @@ use super::time::{Span, Timestamp};
 const SEGMENTS: usize = 256;
 /// Records of a segment when it is first used.
 const FIRST_CAPACITY: usize = 8;
-/// Records that a small segment grows by; a large one grows by a quarter.
+/// Records that a small segment grows by at least; a large one grows by about a quarter.
 const LEAST_GROWTH: usize = 16;
 /// How many records around a new key's place are looked at for one to evict.
 const NEIGHBOURS: usize = 16;
@@ -394,7 +394,10 @@ impl Table {
     /// Gives a segment more room; false when the budget forbids it.
     fn grow(&mut self, segment: usize) -> bool {
         let old = self.segments[segment].capacity;
-        let new = if old == 0 { FIRST_CAPACITY } else { old + (old / 4).max(LEAST_GROWTH) };
+        let new = match old {
+            0 => FIRST_CAPACITY,
+            _ => Segment::roomy(old + (old / 4).max(LEAST_GROWTH), self.stride),
+        };
         let (held, wanted) = (Segment::bytes_of(old, self.stride), Segment::bytes_of(new, self.stride));
         if old > 0 && self.bytes - held + wanted > self.room() {
             return false;
@@ -444,12 +447,12 @@ impl Table {
     }
 }
 
-/// Words of a record: a half or whole number of cache lines.
+/// Words of a record: a part, or a number of halves, of a cache line.
 fn stride(cells: usize) -> usize {
     match HEAD + cells {
         0..=4 => 4,
         5..=8 => 8,
-        words => words.next_multiple_of(16),
+        words => words.next_multiple_of(8).max(16),
     }
 }
 

@@ -31,6 +31,7 @@ impl Table {
     /// From here on the table is copied as it is now, as this part of the cut.
     pub(crate) fn begin_cut(&mut self, part: usize) {
         // The guest's segment comes last and is no part of the state.
+        self.let_go();
         for (unit, segment) in self.segments[..SEGMENTS].iter_mut().enumerate() {
             segment.begin_cut(Place::new(Kind::Records, part, unit), self.stride);
         }

@@ -3,7 +3,7 @@
 //! A record is a key (two words, zero for a free place), its mark (two words, see `mark.rs`: when it was last touched, how
 //! often) and its cells. Linear probing, backward-shift deletion, no tombstones. The home of a key comes from the bits below
 //! those that chose the segment, scaled to the capacity, so that the capacity need not be a power of two.
-//! Records start at a cache line; that shifts where they lie, never what they hold.
+//! The first record starts at a cache line; that shifts where they lie, never what they hold.
 //!
 //! Beside the records lies one byte for each place: eight bits of its key, or zero when it is free. Probing reads those,
 //! which stay in the processor's cache, and hardly ever a record of another key: records may be many cache lines apart.
@@ -20,6 +20,10 @@ use crate::engine::time::Timestamp;
 pub(super) const HEAD: usize = 4;
 const LINE_BYTES: usize = 64;
 const LINE_WORDS: usize = LINE_BYTES / 4;
+/// Segments have a multiple of so many words.
+const GRAIN_WORDS: usize = 64;
+/// Words of the smallest segment but the first of a table.
+const LEAST_WORDS: usize = 256;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Segment {
@@ -41,18 +45,28 @@ pub(super) enum Probe {
 
 impl Segment {
     pub(super) fn with_capacity(capacity: usize, stride: usize) -> Self {
-        let words = vec![0u32; capacity * stride + LINE_WORDS];
+        let words = vec![0u32; Self::words_of(capacity, stride)];
         let base = words.as_ptr().align_offset(LINE_BYTES).min(LINE_WORDS);
         Self { words, tags: vec![0; capacity], base, capacity, len: 0, watch: None }
     }
 
     /// Bytes of a segment of so many records.
     pub(super) fn bytes_of(capacity: usize, stride: usize) -> u64 {
-        if capacity == 0 {
-            0
-        } else {
-            (capacity as u64 * stride as u64 + LINE_WORDS as u64) * 4 + capacity as u64
+        if capacity == 0 { 0 } else { Self::words_of(capacity, stride) as u64 * 4 + capacity as u64 }
+    }
+
+    fn words_of(capacity: usize, stride: usize) -> usize {
+        (capacity * stride + LINE_WORDS).next_multiple_of(GRAIN_WORDS)
+    }
+
+    /// A capacity of at least `records`, so that the words of a segment take one of a few sizes that all tables share:
+    /// the memory that one segment has outgrown then just fits another.
+    pub(super) fn roomy(records: usize, stride: usize) -> usize {
+        let mut words = LEAST_WORDS;
+        while (words - LINE_WORDS) / stride < records {
+            words += (words / 4).next_multiple_of(GRAIN_WORDS);
         }
+        (words - LINE_WORDS) / stride
     }
 
     #[inline]
@@ -183,7 +197,7 @@ impl Segment {
     pub(super) fn grown(&mut self, capacity: usize, stride: usize) -> Self {
         let mut new = Self::with_capacity(capacity, stride);
         if let Some(mut watch) = self.watch.take() {
-            watch.copy_rest(|range| self.words_of(range, stride).to_vec());
+            watch.copy_rest(|range| self.records(range, stride).to_vec());
             new.watch = Some(watch);
         }
         for index in 0..self.capacity {
@@ -211,7 +225,7 @@ impl Segment {
     /// Hands out pages while there is room; true when there are no more.
     pub(super) fn copy_pages(&mut self, stride: usize, room: &mut Room<'_>) -> bool {
         let Some(mut watch) = self.watch.take() else { return true };
-        let done = watch.copy(room, |range| self.words_of(range, stride).to_vec());
+        let done = watch.copy(room, |range| self.records(range, stride).to_vec());
         self.watch = (!done).then_some(watch);
         done
     }
@@ -238,7 +252,7 @@ impl Segment {
         if new.len < capacity { Ok(new) } else { Err(Damaged) }
     }
 
-    fn words_of(&self, entries: std::ops::Range<usize>, stride: usize) -> &[u32] {
+    fn records(&self, entries: std::ops::Range<usize>, stride: usize) -> &[u32] {
         &self.words[self.base + entries.start * stride..self.base + entries.end * stride]
     }
 }

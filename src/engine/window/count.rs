@@ -1,18 +1,21 @@
 //! A sliding count: exact while small, a ring of sub-windows when large.
 //!
-//! A cell begins as a log of times, which is exact. When the log is full the same words become a ring of
-//! sub-windows of 16 bits, and when a sub-window passes 65,535 a ring of half as many of 32 bits. When all has
-//! left, the cell is a log again.
+//! A cell begins as a log of a few times, which is exact. When they are more the log moves to a block of the table's
+//! spill and grows there; when that is full the same block becomes a ring of sub-windows of 16 bits, and when a
+//! sub-window passes 65,535 a ring of half as many of 32 bits. When all has left, the cell is a log of its own again.
 //!
 //! **Error of the ring.** It counts whole sub-windows, so a reading never misses an event and counts too many
 //! by at most the events of the oldest sub-windows it covers that began before the window did: one when
 //! [`CountSpec::slot`] divides the window, two otherwise. A late event is counted at the precision of a
 //! sub-window, too.
 //!
-//! Two rings of one spec merge by adding lane to lane.
+//! When the spill is used up the words of the cell itself become a *coarse* ring: the same with fewer sub-windows
+//! ([`CountSpec::coarse_slot`]), so it still misses nothing, and with 65,535 events a sub-window at the most. A reading
+//! says so. Two rings of one spec merge by adding lane to lane.
 
 use super::ring::Ring;
 use super::{HEADER, Held, MAX_TAG, Recorded, is_empty, moment, newest, set_header, tag};
+use crate::engine::slab::{BlockRef, Spill};
 use crate::engine::time::{Span, Timestamp};
 
 /// How a sliding count is kept.
@@ -20,10 +23,11 @@ use crate::engine::time::{Span, Timestamp};
 pub struct CountSpec {
     window: u64,
     late: u64,
+    /// Times up to which it is a log.
     log: usize,
-    words: usize,
     narrow: Ring,
     wide: Ring,
+    coarse: Ring,
 }
 
 /// A reading of a sliding count.
@@ -33,6 +37,8 @@ pub struct Count {
     pub count: u64,
     /// Whether that is exact; otherwise see the error of the ring.
     pub exact: bool,
+    /// Whether it comes from a coarse ring, for want of memory.
+    pub coarse: bool,
     /// How much of the window is held: less than the whole only for times older than the newest seen.
     pub held: Held,
 }
@@ -43,8 +49,20 @@ const FORM_MASK: u32 = (1 << FORM_BITS) - 1;
 const LOG: u32 = 0;
 const NARROW: u32 = 1;
 const WIDE: u32 = 2;
+const COARSE: u32 = 3;
+/// The word of the block's reference.
+const BLOCK: usize = HEADER;
+/// Words before the times in the cell.
+const FRONT: usize = HEADER + 1;
+/// Times that a cell has room for itself.
+const INLINE: usize = 3;
 
 impl CountSpec {
+    /// The word of a cell that holds a [`BlockRef`]: for the `spills` of a table.
+    pub const SPILL_WORD: usize = BLOCK;
+    /// Words of a cell.
+    pub const WORDS: usize = FRONT + INLINE;
+
     /// Counts over `window` (at least 1 ms), in about `slots` sub-windows (made even, held within 2 and 100)
     /// once there are too many for the log.
     pub fn new(window: Span, slots: u32) -> Self {
@@ -62,16 +80,12 @@ impl CountSpec {
         let slot = window.div_ceil(slots);
         let narrow = Ring::new(slot, window, late, false);
         let wide = Ring::new(slot * 2, window, late, true);
+        let coarse = Ring::within(INLINE, window, late);
         let ring = narrow.words().max(wide.words());
         // The log keeps the low 32 bits of a time: 49 days. Longer windows have no log.
         let log =
             if window.saturating_add(late) < 1 << 32 { ring.min((MAX_TAG >> FORM_BITS) as usize) } else { 0 };
-        Self { window, late, log, words: HEADER + ring, narrow, wide }
-    }
-
-    /// Words of a cell.
-    pub fn words(&self) -> usize {
-        self.words
+        Self { window, late, log, narrow, wide, coarse }
     }
 
     /// Events up to which a count is surely exact.
@@ -89,6 +103,11 @@ impl CountSpec {
         Span::from_millis(self.narrow.slot_millis() as i64)
     }
 
+    /// The length of a sub-window of the ring that a cell becomes when the spill is used up.
+    pub fn coarse_slot(&self) -> Span {
+        Span::from_millis(self.coarse.slot_millis() as i64)
+    }
+
     /// How long after its last event a cell says nothing any more.
     pub fn idle(&self) -> Span {
         let beyond = self.wide.slot_millis().saturating_mul(2);
@@ -103,33 +122,35 @@ impl CountSpec {
 
     /// The count in the window that ends at `at`, which is in it.
     #[inline]
-    pub fn read(&self, cell: &[u32], at: Timestamp) -> Count {
-        let at = moment(at);
+    pub fn read(&self, cell: &[u32], spill: &Spill, at: Timestamp) -> Count {
+        let (at, body) = (moment(at), body(cell, spill));
         match self.ring(cell) {
-            None => self.read_log(cell, at),
+            None => self.read_log(cell, body, at),
             Some(ring) => {
-                let (count, held) = ring.read(&cell[HEADER..], ring.slot_of(newest(cell)), ring.slot_of(at));
-                Count { count: count.min(u64::from(u32::MAX)), exact: false, held }
+                let (last, slot) = (ring.slot_of(newest(cell)), ring.slot_of(at));
+                let (count, held) = ring.read(body, last, slot);
+                let coarse = form(cell) == COARSE && !ring.is_gone(slot, last);
+                Count { count: count.min(u64::from(u32::MAX)), exact: false, coarse, held }
             }
         }
     }
 
     /// Counts `n` events at `at`.
     #[inline]
-    pub fn record(&self, cell: &mut [u32], at: Timestamp, n: u32) -> Recorded {
+    pub fn record(&self, cell: &mut [u32], spill: &mut Spill, at: Timestamp, n: u32) -> Recorded {
         if n == 0 {
             return Recorded::Yes;
         }
-        self.record_at(cell, moment(at), n)
+        self.record_at(cell, spill, moment(at), n)
     }
 
     /// The time from `at` until at most `room` events of those in the window at `at` are left in it, if
     /// nothing more is recorded; zero when that is so already.
-    pub fn wait(&self, cell: &[u32], at: Timestamp, room: u64) -> Span {
-        let at = moment(at);
+    pub fn wait(&self, cell: &[u32], spill: &Spill, at: Timestamp, room: u64) -> Span {
+        let (at, body) = (moment(at), body(cell, spill));
         let millis = match self.ring(cell) {
-            None => self.wait_log(cell, at, room),
-            Some(ring) => wait_ring(ring, cell, at, room),
+            None => self.wait_log(cell, body, at, room),
+            Some(ring) => ring.wait(body, ring.slot_of(newest(cell)), at, room),
         };
         Span::from_millis(millis as i64)
     }
@@ -141,33 +162,33 @@ impl CountSpec {
     /// The ring a cell is, or `None` when it is a log.
     #[inline]
     fn ring(&self, cell: &[u32]) -> Option<&Ring> {
-        match tag(cell) & FORM_MASK {
+        match form(cell) {
             LOG => None,
             NARROW => Some(&self.narrow),
-            _ => Some(&self.wide),
+            WIDE => Some(&self.wide),
+            _ => Some(&self.coarse),
         }
     }
 
     #[inline]
-    fn record_at(&self, cell: &mut [u32], at: u64, n: u32) -> Recorded {
-        match tag(cell) & FORM_MASK {
-            LOG => self.record_log(cell, at, n),
-            NARROW => self.record_ring(&self.narrow, cell, at, n),
-            _ => self.record_ring(&self.wide, cell, at, n),
+    fn record_at(&self, cell: &mut [u32], spill: &mut Spill, at: u64, n: u32) -> Recorded {
+        match self.ring(cell) {
+            None => self.record_log(cell, spill, at, n),
+            Some(ring) => self.record_ring(ring, cell, spill, at, n),
         }
     }
 
     #[inline]
-    fn read_log(&self, cell: &[u32], at: u64) -> Count {
+    fn read_log(&self, cell: &[u32], body: &[u32], at: u64) -> Count {
         let newest = newest(cell);
-        let times = &cell[HEADER..HEADER + (tag(cell) >> FORM_BITS) as usize];
+        let times = &body[..len(cell)];
         let count = times.iter().filter(|time| self.within(age(newest, **time), newest, at)).count() as u64;
         let held = match newest.saturating_sub(at) {
             late if late <= self.late || is_empty(cell) => Held::Whole,
             late if late < self.held() => Held::Part,
             _ => Held::Nothing,
         };
-        Count { count, exact: true, held }
+        Count { count, exact: true, coarse: false, held }
     }
 
     /// Whether a time `age` before `newest` lies in the window that ends at `at`.
@@ -177,22 +198,27 @@ impl CountSpec {
         time <= at && at - time < self.window
     }
 
-    fn record_log(&self, cell: &mut [u32], at: u64, n: u32) -> Recorded {
-        let old = newest(cell);
-        let held = (tag(cell) >> FORM_BITS) as usize;
+    fn record_log(&self, cell: &mut [u32], spill: &mut Spill, at: u64, n: u32) -> Recorded {
+        let (old, held) = (newest(cell), len(cell));
         if held > 0 && at.saturating_add(self.held()) <= old {
             return Recorded::Backlog;
         }
         let now = old.max(at);
-        let kept = self.prune(&mut cell[HEADER..HEADER + held], old, now);
-        let more = n as usize;
-        if more > self.log.saturating_sub(kept) {
-            self.promote(cell, now, kept);
-            return self.record_at(cell, at, n);
+        let body = body_mut(cell, spill);
+        let kept = self.prune(&mut body[..held], old, now);
+        let filled = kept.saturating_add(n as usize);
+        let room = body.len().min(self.log);
+        if let Some(new) = body[..room].get_mut(kept..filled) {
+            new.fill(at as u32);
+            set_log(cell, now, filled);
+            if cell[BLOCK] != 0 && filled < INLINE {
+                move_in(cell, spill, filled);
+            }
+            return Recorded::Yes;
         }
-        cell[HEADER + kept..HEADER + kept + more].fill(at as u32);
-        set_header(cell, now, ((kept + more) as u32) << FORM_BITS | LOG);
-        Recorded::Yes
+        set_log(cell, now, kept);
+        self.outgrow(cell, spill, filled);
+        self.record_at(cell, spill, at, n)
     }
 
     /// Moves the times that are still held at `now` to the front, and returns how many.
@@ -207,60 +233,100 @@ impl CountSpec {
         kept
     }
 
-    /// From log to ring: `kept` times, all held at `now`.
+    /// From a log that is full to more room for `filled` times, or to a ring.
     #[cold]
-    fn promote(&self, cell: &mut [u32], now: u64, kept: usize) {
-        let old = newest(cell);
-        let times: Vec<u64> = cell[HEADER..HEADER + kept].iter().map(|time| old - age(old, *time)).collect();
-        cell.fill(0);
-        set_header(cell, now, NARROW);
-        let slot = self.narrow.slot_of(now);
-        for time in times {
-            self.narrow.add(&mut cell[HEADER..], slot, self.narrow.slot_of(time), 1);
+    fn outgrow(&self, cell: &mut [u32], spill: &mut Spill, filled: usize) {
+        let ring = self.narrow.words().max(self.wide.words());
+        let words = if filled <= self.log { filled } else { ring };
+        let enough = cell[BLOCK] != 0 && body(cell, spill).len() >= words;
+        let block = BlockRef::from_word(cell[BLOCK]);
+        let list = &cell[FRONT..];
+        let block = if enough { block } else { spill.outgrow(block, list, words) };
+        match block {
+            Some(block) => {
+                cell[BLOCK] = block.word();
+                if filled > self.log {
+                    self.promote(&self.narrow, NARROW, cell, spill);
+                }
+            }
+            None => self.degrade(cell, spill),
         }
     }
 
-    fn record_ring(&self, ring: &Ring, cell: &mut [u32], at: u64, n: u32) -> Recorded {
+    /// No block is to be had: the cell's own words become a ring.
+    #[cold]
+    fn degrade(&self, cell: &mut [u32], spill: &mut Spill) {
+        let times = body(cell, spill)[..len(cell)].to_vec();
+        release(cell, spill);
+        // The ring is made from the newest times that fit; the others are added to it.
+        let (now, fit) = (newest(cell), times.len().min(INLINE));
+        cell[FRONT..FRONT + fit].copy_from_slice(&times[..fit]);
+        set_log(cell, now, fit);
+        self.promote(&self.coarse, COARSE, cell, spill);
+        for time in &times[fit..] {
+            let slot = self.coarse.slot_of(now - age(now, *time));
+            self.coarse.add(&mut cell[FRONT..], self.coarse.slot_of(now), slot, 1);
+        }
+    }
+
+    /// From log to ring, in the same words; all times are held.
+    #[cold]
+    fn promote(&self, ring: &Ring, form: u32, cell: &mut [u32], spill: &mut Spill) {
+        let (now, len) = (newest(cell), len(cell));
+        let body = body_mut(cell, spill);
+        let times = body[..len].to_vec();
+        body.fill(0);
+        let slot = ring.slot_of(now);
+        for time in times {
+            ring.add(body, slot, ring.slot_of(now - age(now, time)), 1);
+        }
+        set_header(cell, now, form);
+    }
+
+    fn record_ring(&self, ring: &Ring, cell: &mut [u32], spill: &mut Spill, at: u64, n: u32) -> Recorded {
         let (mut last, slot) = (ring.slot_of(newest(cell)), ring.slot_of(at));
         if ring.is_gone(last, slot) {
             return Recorded::Backlog;
         }
         if ring.is_gone(slot, last) {
+            release(cell, spill);
             cell.fill(0);
-            return self.record_log(cell, at, n);
+            return self.record_log(cell, spill, at, n);
         }
         if at > newest(cell) {
-            ring.advance(&mut cell[HEADER..], last, slot);
+            ring.advance(body_mut(cell, spill), last, slot);
             set_header(cell, at, tag(cell));
             last = slot;
         }
-        if !ring.fits(&cell[HEADER..], slot, n) {
-            self.widen(cell);
-            return self.record_ring(&self.wide, cell, at, n);
+        if form(cell) == NARROW && !ring.fits(body(cell, spill), slot, n) {
+            self.widen(cell, spill);
+            return self.record_ring(&self.wide, cell, spill, at, n);
         }
-        ring.add(&mut cell[HEADER..], last, slot, n);
+        let body = body(cell, spill);
+        let n = if form(cell) == COARSE { ring.room(body, slot, n) } else { n };
+        ring.add(body_mut(cell, spill), last, slot, n);
         Recorded::Yes
     }
 
     /// From 16 to 32 bits: each new sub-window holds two old ones.
     #[cold]
-    fn widen(&self, cell: &mut [u32]) {
+    fn widen(&self, cell: &mut [u32], spill: &mut Spill) {
         let (newest, last) = (newest(cell), self.narrow.slot_of(newest(cell)));
+        let body = body_mut(cell, spill);
         let first = self.narrow.first_held(last);
-        let counts: Vec<u32> =
-            (first..=last).map(|slot| self.narrow.count_of(&cell[HEADER..], slot)).collect();
-        cell.fill(0);
-        set_header(cell, newest, WIDE);
+        let counts: Vec<u32> = (first..=last).map(|slot| self.narrow.count_of(body, slot)).collect();
+        body.fill(0);
         for (slot, count) in (first..).zip(counts) {
             if !self.wide.is_gone(last / 2, slot / 2) {
-                self.wide.add(&mut cell[HEADER..], last / 2, slot / 2, count);
+                self.wide.add(body, last / 2, slot / 2, count);
             }
         }
+        set_header(cell, newest, WIDE);
     }
 
-    fn wait_log(&self, cell: &[u32], at: u64, room: u64) -> u64 {
+    fn wait_log(&self, cell: &[u32], body: &[u32], at: u64, room: u64) -> u64 {
         let newest = newest(cell);
-        let times = &cell[HEADER..HEADER + (tag(cell) >> FORM_BITS) as usize];
+        let times = &body[..len(cell)];
         let inside =
             || times.iter().map(|time| age(newest, *time)).filter(|age| self.within(*age, newest, at));
         let leave = (inside().count() as u64).saturating_sub(room);
@@ -271,21 +337,50 @@ impl CountSpec {
     }
 }
 
-/// From which sub-window on at most `room` are left, counted from the oldest covered.
-fn wait_ring(ring: &Ring, cell: &[u32], at: u64, room: u64) -> u64 {
-    let (last, slot) = (ring.slot_of(newest(cell)), ring.slot_of(at));
-    let mut left = ring.read(&cell[HEADER..], last, slot).0;
-    if left <= room {
-        return 0;
+#[inline]
+fn form(cell: &[u32]) -> u32 {
+    tag(cell) & FORM_MASK
+}
+
+/// Times in a log.
+#[inline]
+fn len(cell: &[u32]) -> usize {
+    (tag(cell) >> FORM_BITS) as usize
+}
+
+fn set_log(cell: &mut [u32], newest: u64, len: usize) {
+    set_header(cell, newest, (len as u32) << FORM_BITS | LOG);
+}
+
+/// The words of the log or ring, wherever they are.
+#[inline]
+fn body<'a>(cell: &'a [u32], spill: &'a Spill) -> &'a [u32] {
+    BlockRef::from_word(cell[BLOCK]).map_or(&cell[FRONT..], |block| spill.block(block))
+}
+
+#[inline]
+fn body_mut<'a>(cell: &'a mut [u32], spill: &'a mut Spill) -> &'a mut [u32] {
+    match BlockRef::from_word(cell[BLOCK]) {
+        None => &mut cell[FRONT..],
+        Some(block) => spill.block_mut(block),
     }
-    let first = ring.first_of_window(slot).max(ring.first_held(last));
-    for old in first..=last.min(slot) {
-        left = left.saturating_sub(u64::from(ring.count_of(&cell[HEADER..], old)));
-        if left <= room {
-            return ring.leaves_at(old) - at;
-        }
+}
+
+/// From a block back into the cell.
+#[cold]
+fn move_in(cell: &mut [u32], spill: &mut Spill, len: usize) {
+    let mut times = [0; INLINE];
+    times[..len].copy_from_slice(&body(cell, spill)[..len]);
+    release(cell, spill);
+    cell[FRONT..].copy_from_slice(&times);
+}
+
+/// Gives the block back, if there is one.
+fn release(cell: &mut [u32], spill: &mut Spill) {
+    if let Some(block) = BlockRef::from_word(cell[BLOCK]) {
+        spill.free(block);
+        cell[BLOCK] = 0;
     }
-    0
 }
 
 /// How long before `newest` a time was of which the low 32 bits are kept.

@@ -1,8 +1,8 @@
 //! A sliding count of distinct values: exact while small, a sketch when large.
 //!
-//! A cell holds a few values itself, with the time each was last seen. Then it takes a small block for up to 64
-//! values, still exact, and then a large one for a sketch (its error: see the module `bitmap`). Blocks go back
-//! when all values have left, the small one when few are left. When the spill is used up the cell keeps the
+//! A cell holds a few values itself, with the time each was last seen. Then it takes blocks that grow with it for up to
+//! 64 values, still exact, and then a large one for a sketch (its error: see the module `bitmap`). Blocks go back
+//! when all values have left, those of a list when few are left. When the spill is used up the cell keeps the
 //! values seen last and says "at least", until what it lost would have left anyway.
 //!
 //! A value is in the window that ends at `t` when it was last seen after `t - W`. For a `t` before the newest
@@ -12,7 +12,7 @@
 
 use super::ring::Ring;
 use super::{HEADER, Held, Recorded, bitmap, is_empty, moment, newest, pairs, set_header, tag};
-use crate::engine::slab::{BlockRef, BlockSize, SMALL_WORDS, Spill};
+use crate::engine::slab::{BlockRef, BlockSize, Spill};
 use crate::engine::time::{Span, Timestamp};
 
 /// How a distinct count is kept.
@@ -40,13 +40,17 @@ pub struct Distinct {
 
 /// Where the values are: the low bits of the tag. Then a bit for dropped values, then the length of the list.
 const FORM_MASK: u32 = 3;
-const INLINE: u32 = 0;
+const OWN: u32 = 0;
 const LIST: u32 = 1;
 const SKETCH: u32 = 2;
 const DROPPED: u32 = 4;
 const LEN_SHIFT: u32 = 3;
 /// The word of the block's reference.
 const BLOCK: usize = HEADER;
+/// Words of the longest list: 64 values with their times.
+const LIST_WORDS: usize = 128;
+/// Values in the cell itself, unless told.
+const INLINE: usize = 2;
 /// Words before the values in the cell.
 const FRONT: usize = HEADER + 1;
 
@@ -60,13 +64,13 @@ impl DistinctSpec {
     pub fn new(window: Span, slots: u32) -> Self {
         let window = window.max(Span::from_millis(1)).min(Self::LONGEST).millis() as u64;
         let slot = window.div_ceil(u64::from(slots.clamp(2, 100)));
-        Self { window, late: 0, inline: 4, ring: Ring::new(slot, window, 0, false) }
+        Self { window, late: 0, inline: INLINE, ring: Ring::new(slot, window, 0, false) }
     }
 
-    /// The same, with room for so many values in the cell itself (1 to 32; 4 unless told).
+    /// The same, with room for so many values in the cell itself (1 to 32; 2 unless told).
     #[must_use]
     pub fn with_inline(self, values: usize) -> Self {
-        Self { inline: values.clamp(1, SMALL_WORDS / 4), ..self }
+        Self { inline: values.clamp(1, LIST_WORDS / 4), ..self }
     }
 
     /// The same, holding values for `late` longer than the window, at most for 20 sub-windows.
@@ -107,9 +111,7 @@ impl DistinctSpec {
         }
         match tag(cell) & FORM_MASK {
             SKETCH => self.read_sketch(cell, spill, at),
-            form => {
-                self.read_list(cell, if form == INLINE { &cell[FRONT..] } else { block(cell, spill) }, at)
-            }
+            form => self.read_list(cell, if form == OWN { &cell[FRONT..] } else { block(cell, spill) }, at),
         }
     }
 
@@ -203,36 +205,34 @@ impl DistinctSpec {
     /// From a full list to the next larger form; false when there is no block for it.
     #[cold]
     fn move_out(&self, cell: &mut [u32], spill: &mut Spill) -> bool {
-        let inline = tag(cell) & FORM_MASK == INLINE;
-        let size = if inline { BlockSize::Small } else { BlockSize::Large };
-        let Some(new) = spill.alloc(size) else {
-            return false;
-        };
         let (now, len, dropped) = (newest(cell), len(cell), tag(cell) & DROPPED);
-        if inline {
-            spill.block_mut(new)[..2 * len].copy_from_slice(&cell[FRONT..]);
+        if 2 * len < LIST_WORDS {
+            let (old, list) = (BlockRef::from_word(cell[BLOCK]), &cell[FRONT..]);
+            let Some(new) = spill.outgrow(old, list, 2 * len + 2) else { return false };
+            cell[BLOCK] = new.word();
             set_list(cell, now, LIST | dropped, len);
-        } else {
-            let values: Vec<(u32, u64)> = pairs::all(&block(cell, spill)[..2 * len], now).collect();
-            let last = self.ring.slot_of(now);
-            for (value, time) in values {
-                bitmap::record(&self.ring, spill.block_mut(new), last, self.ring.slot_of(time), value);
-            }
-            release(cell, spill);
-            set_header(cell, now, SKETCH);
+            return true;
         }
+        let Some(new) = spill.alloc(BlockSize::Large) else { return false };
+        let values: Vec<(u32, u64)> = pairs::all(&block(cell, spill)[..2 * len], now).collect();
+        let last = self.ring.slot_of(now);
+        for (value, time) in values {
+            bitmap::record(&self.ring, spill.block_mut(new), last, self.ring.slot_of(time), value);
+        }
+        release(cell, spill);
+        set_header(cell, now, SKETCH);
         cell[BLOCK] = new.word();
         true
     }
 
-    /// From a small block back into the cell.
+    /// From a block back into the cell.
     #[cold]
     fn move_in(&self, cell: &mut [u32], spill: &mut Spill) {
         let len = len(cell);
         let kept = block(cell, spill)[..2 * len].to_vec();
         release(cell, spill);
         cell[FRONT..FRONT + 2 * len].copy_from_slice(&kept);
-        set_list(cell, newest(cell), INLINE | tag(cell) & DROPPED, len);
+        set_list(cell, newest(cell), OWN | tag(cell) & DROPPED, len);
     }
 }
 
@@ -259,7 +259,7 @@ fn block_mut<'a>(cell: &[u32], spill: &'a mut Spill) -> &'a mut [u32] {
 
 /// The room for the list, wherever it is.
 fn list_mut<'a>(cell: &'a mut [u32], spill: &'a mut Spill) -> &'a mut [u32] {
-    if tag(cell) & FORM_MASK == INLINE { &mut cell[FRONT..] } else { block_mut(cell, spill) }
+    if tag(cell) & FORM_MASK == OWN { &mut cell[FRONT..] } else { block_mut(cell, spill) }
 }
 
 /// Gives the block back, if there is one.

@@ -16,7 +16,7 @@ pub mod sum;
 mod bitmap;
 mod divide;
 mod pairs;
-mod ring;
+pub(crate) mod ring;
 
 pub(crate) use divide::{Divider, TIME_BITS};
 

@@ -27,6 +27,15 @@ impl Ring {
         Self { slot: Divider::new(slot), lanes: Divider::new(lanes), window, wide }
     }
 
+    /// The finest ring of 16-bit counts that fits `words` words.
+    pub(crate) fn within(words: usize, window: u64, late: u64) -> Self {
+        let finest = window.saturating_add(late).div_ceil(2 * words as u64).max(1);
+        let slots = (0..64).map(|quarters| finest.saturating_add(finest.saturating_mul(quarters) / 4));
+        let mut rings = slots.map(|slot| Self::new(slot, window, late, false));
+        let coarsest = Self::new(window.saturating_add(late), window, late, false);
+        rings.find(|ring| ring.words() <= words).unwrap_or(coarsest)
+    }
+
     /// Words needed, the total included.
     pub(crate) fn words(&self) -> usize {
         let lanes = self.lanes() as usize;
@@ -131,6 +140,13 @@ impl Ring {
         }
     }
 
+    /// How many more of `n` a sub-window that is held can count.
+    #[inline]
+    pub(crate) fn room(&self, words: &[u32], slot: u64, n: u32) -> u32 {
+        let most = if self.wide { u32::MAX } else { 0xffff };
+        n.min(most - self.count_of(words, slot))
+    }
+
     /// Takes one from a sub-window that is held.
     pub(crate) fn take_one(&self, words: &mut [u32], newest: u64, slot: u64) {
         let lane = self.lane_of(slot);
@@ -170,6 +186,24 @@ impl Ring {
             _ => Held::Whole,
         };
         (self.range(words, first.max(held), newest), part)
+    }
+
+    /// The time from `at` until at most `room` are left in the window that ends at `at`; zero when that is so already.
+    /// `newest` is the newest sub-window.
+    pub(crate) fn wait(&self, words: &[u32], newest: u64, at: u64, room: u64) -> u64 {
+        let slot = self.slot_of(at);
+        let mut left = self.read(words, newest, slot).0;
+        if left <= room {
+            return 0;
+        }
+        let first = self.first_of_window(slot).max(self.first_held(newest));
+        for old in first..=newest.min(slot) {
+            left = left.saturating_sub(u64::from(self.count_of(words, old)));
+            if left <= room {
+                return self.leaves_at(old) - at;
+            }
+        }
+        0
     }
 
     /// A reading later than all that was recorded.

@@ -120,7 +120,7 @@ struct TopFields<'o, 'de> {
 
 /// The known keys; the discriminant is the bit in [`Seen`].
 #[derive(Clone, Copy)]
-enum Top {
+pub(super) enum Top {
     EventId,
     OccurredAt,
     Action,
@@ -140,7 +140,7 @@ enum Top {
 }
 
 impl Top {
-    fn of(key: &str) -> Option<Self> {
+    pub(super) fn of(key: &str) -> Option<Self> {
         Some(match key {
             "event_id" => Top::EventId,
             "occurred_at" => Top::OccurredAt,

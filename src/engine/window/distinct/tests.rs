@@ -17,7 +17,7 @@ fn hash(value: u64) -> u64 {
 }
 
 fn minute() -> DistinctSpec {
-    DistinctSpec::new(Span::from_secs(60), 12)
+    DistinctSpec::new(Span::from_secs(60), 12).with_inline(4)
 }
 
 /// A cell beside a map from each value to when it was last seen.
