@@ -88,7 +88,7 @@ pub enum Command {
     #[command(after_help = verify::HELP)]
     Verify(VerifyArgs),
     /// List, verify, export and import checkpoints of the state
-    #[command(after_help = CHECKPOINT_HELP)]
+    #[command(after_help = checkpoint::HELP)]
     Checkpoint(CheckpointArgs),
     /// List the fields and signals that rules can use
     #[command(after_help = SIGNALS_HELP)]
@@ -147,16 +147,6 @@ const TOPICS_HELP: &str = "\
 Examples:
   weir topics create
   weir topics check --brokers kafka:9092       ends with 1 when something differs";
-
-const CHECKPOINT_HELP: &str = "\
-A checkpoint is the state of the engine at one record of the journal. `weir run` makes them, keeps two, and goes on from
-the newest that the journal confirms. All but `import` may look at a folder that `weir run` is using.
-
-Examples:
-  weir checkpoint list
-  weir checkpoint verify                        reads every byte; ends with 1 when one is damaged
-  weir checkpoint export --output state.ckp     the newest, as one file
-  weir checkpoint import state.ckp --state-dir /var/lib/weir";
 
 const SIGNALS_HELP: &str = "\
 Examples:

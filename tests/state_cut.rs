@@ -195,7 +195,8 @@ fn records_are_pushed_out_swept_and_moved_while_a_cut_lasts() {
     let sum = |count: fn(&weir::engine::TableAccount) -> u64| {
         after.iter().map(count).sum::<u64>() - before.iter().map(count).sum::<u64>()
     };
-    assert!(sum(|table| table.stats.evicted + table.stats.not_admitted) > 100, "pushed out, or not let in");
+    assert!(sum(|table| table.stats.evicted) > 0, "pushed out");
+    assert!(sum(|table| table.stats.not_admitted) > 100, "not let in, and counted by estimate");
     assert!(sum(|table| table.stats.expired) > 100, "swept");
     assert!(after.iter().zip(&before).any(|(after, before)| after.stats.bytes > before.stats.bytes), "grown");
     assert!(after.iter().any(|table| table.stats.blocks > 0), "promoted");

@@ -7,6 +7,16 @@ use clap::{Args, Subcommand};
 use super::{ConfigArgs, Format};
 use crate::config::{Loaded, Problems};
 
+pub(super) const HELP: &str = "\
+A checkpoint is the state of the engine at one record of the journal. `weir run` makes them, keeps two, and goes on from
+the newest that the journal confirms. All but `import` may look at a folder that `weir run` is using.
+
+Examples:
+  weir checkpoint list
+  weir checkpoint verify                        reads every byte; ends with 1 when one is damaged
+  weir checkpoint export --output state.ckp     the newest, as one file
+  weir checkpoint import state.ckp --state-dir /var/lib/weir";
+
 /// `weir checkpoint`
 #[derive(Clone, Debug, Args)]
 pub struct CheckpointArgs {

@@ -113,7 +113,7 @@ impl Engine {
     fn fill(&mut self, array: Array) -> Result<(), Damaged> {
         let Place { kind, part, .. } = array.place();
         match (kind, part as usize) {
-            (Kind::Records | Kind::Blocks, part) => {
+            (Kind::Records | Kind::Blocks | Kind::Sketch, part) => {
                 let profiles = [&mut self.users, &mut self.devices, &mut self.addresses];
                 let mut tables = self.tables.iter_mut().chain(profiles);
                 tables.nth(part).ok_or(Damaged)?.fill(array)

@@ -25,6 +25,8 @@ pub(crate) enum Kind {
     Blocks = 3,
     /// Entries of duplicates.
     Entries = 4,
+    /// Blocks of a sketch of keys without a record.
+    Sketch = 5,
 }
 
 /// Which array it is a page of.
@@ -44,7 +46,7 @@ impl Place {
 }
 
 /// Some entries of one array, as they were when the cut began.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
     pub(super) place: Place,
     /// The first entry.
@@ -96,7 +98,7 @@ impl Page {
     /// No page has such a head or so many words.
     pub fn new(head: [u32; Self::HEAD], words: Vec<u32>) -> Result<Self, NoPage> {
         let [kind, part, unit, from, total, stride] = head;
-        let kinds = [Kind::Set, Kind::Records, Kind::Blocks, Kind::Entries];
+        let kinds = [Kind::Set, Kind::Records, Kind::Blocks, Kind::Entries, Kind::Sketch];
         let kind = kinds.into_iter().find(|known| *known as u32 == kind).ok_or(NoPage)?;
         let entries = words.len().checked_div(stride as usize).ok_or(NoPage)?;
         let fits = entries as u64 + u64::from(from) <= u64::from(total);

@@ -16,7 +16,7 @@ const CHUNK_WORDS: usize = 2048;
 const CHUNK_ENTRIES: usize = 4;
 
 /// What is left to copy of one array.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Watch {
     place: Place,
     stride: usize,
@@ -102,7 +102,7 @@ impl Watch {
 }
 
 /// Old forms of the entries of one page.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Undo {
     stride: usize,
     /// Which entries are kept already.

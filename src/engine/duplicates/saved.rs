@@ -2,7 +2,7 @@
 //!
 //! A page is named after the generation as it was when the cut began, even when that one is the older by now, or dropped.
 
-use super::{Duplicates, Entry, Generation, SEGMENTS, Segment, key_of};
+use super::{Duplicates, ENTRY_BYTES, Entry, Generation, SEGMENTS, Segment, key_of};
 use crate::engine::cut::{
     Array, Awaited, Damaged, Kind, Place, Reader, Room, Saved, Watch, Writer, entries_of,
 };
@@ -83,8 +83,8 @@ impl Generation {
     }
 
     fn save(&self, to: &mut Writer) {
-        let Self { start, segments, bytes } = self;
-        (*start, *bytes).save(to);
+        let Self { start, segments, bytes: _ } = self;
+        start.save(to);
         segments.iter().for_each(|segment| segment.entries.len().save(to));
     }
 
@@ -94,11 +94,11 @@ impl Generation {
         awaited: &mut Awaited,
     ) -> Result<Self, Damaged> {
         let mut generation = Self::starting(Timestamp::load(from)?);
-        generation.bytes = u64::load(from)?;
         for unit in 0..SEGMENTS {
             let entries = usize::load(from)?;
             if entries > 0 {
                 awaited.add(Place::new(Kind::Entries, part, first + unit), entries, STRIDE)?;
+                generation.bytes += entries as u64 * ENTRY_BYTES;
             }
         }
         Ok(generation)

@@ -10,6 +10,9 @@
 //! is taken off, and the estimate says that it is blurred: it then errs low, since a flood shall not have every newcomer
 //! refused, and a key that goes on still comes out.
 
+mod saved;
+
+use crate::engine::cut::Watch;
 use crate::engine::time::{Span, Timestamp};
 
 /// Words of a block: the generation, seven words of the newer and seven of the older counts, one to fill the line.
@@ -41,10 +44,9 @@ struct Sketch {
     window: i64,
     /// Empty until the first count.
     words: Vec<u32>,
+    /// While a cut is under way and the words are not all copied.
+    watch: Option<Box<Watch>>,
 }
-
-crate::engine::cut::saved!(Overflow { sketches, blocks });
-crate::engine::cut::saved!(Sketch { window, words });
 
 /// What is known of one key in the window that ends now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -80,7 +82,7 @@ impl Overflow {
         windows.dedup_by_key(|window| millis(*window));
         let part = PART.max(MOST_IN_ALL * windows.len() as u64);
         let blocks = (budget_bytes / part / (BLOCK_WORDS as u64 * 4)).max(1);
-        let sketch = |window: Span| Sketch { window: millis(window), words: Vec::new() };
+        let sketch = |window: Span| Sketch { window: millis(window), words: Vec::new(), watch: None };
         Self { sketches: windows.into_iter().map(sketch).collect(), blocks: blocks as usize }
     }
 
@@ -95,12 +97,6 @@ impl Overflow {
             }
         }
         self
-    }
-
-    /// Whether its words are as many as its blocks take, where there are any.
-    pub(super) fn is_sound(&self) -> bool {
-        let whole = self.blocks.saturating_mul(BLOCK_WORDS);
-        self.sketches.iter().all(|sketch| sketch.words.is_empty() || sketch.words.len() == whole)
     }
 
     /// Its windows in milliseconds and the blocks of each, whatever was counted.
@@ -168,7 +164,7 @@ impl Overflow {
             sketch.words = vec![0; blocks * BLOCK_WORDS];
         }
         let now = sketch.generation(at);
-        let block = &mut sketch.words[place.range()];
+        let block = sketch.block_mut(place);
         turn(block, now);
         // What is older than both generations is in no window that ends now.
         let Some(half) = half_of(block[0], now) else { return };
@@ -184,6 +180,15 @@ impl Overflow {
 }
 
 impl Sketch {
+    /// The words of a block, to change them: the only way to.
+    fn block_mut(&mut self, place: Place) -> &mut [u32] {
+        let block = &mut self.words[place.range()];
+        if let Some(watch) = &mut self.watch {
+            watch.save(place.block, block);
+        }
+        block
+    }
+
     /// The number of the generation that holds a time; 0 is none.
     fn generation(&self, at: Timestamp) -> u32 {
         let number = at.millis().max(0) / self.window + 1;

@@ -36,18 +36,21 @@ impl Table {
             segment.begin_cut(Place::new(Kind::Records, part, unit), self.stride);
         }
         self.spill.begin_cut(part);
+        self.overflow.iter_mut().for_each(|overflow| overflow.begin_cut(part));
     }
 
     /// Forgets the cut.
     pub(crate) fn abandon_cut(&mut self) {
         self.segments.iter_mut().for_each(Segment::abandon_cut);
         self.spill.abandon_cut();
+        self.overflow.iter_mut().for_each(Overflow::abandon_cut);
     }
 
     /// Hands out pages while there is room; true when there are no more.
     pub(crate) fn copy_pages(&mut self, room: &mut Room<'_>) -> bool {
         self.segments[..SEGMENTS].iter_mut().all(|segment| segment.copy_pages(self.stride, room))
             && self.spill.copy_pages(room)
+            && self.overflow.iter_mut().all(|overflow| overflow.copy_pages(room))
     }
 
     /// Takes down what is not in the pages.
@@ -72,7 +75,8 @@ impl Table {
         segments[..SEGMENTS].iter().for_each(|segment| segment.capacity.save(to));
         (*expired, *evicted).save(to);
         not_admitted.save(to);
-        overflow.save(to);
+        overflow.is_some().save(to);
+        overflow.iter().for_each(|overflow| overflow.save(to));
         (*made, *cursor).save(to);
         spill.save(to);
     }
@@ -94,11 +98,10 @@ impl Table {
         }
         (table.expired, table.evicted) = Saved::load(from)?;
         table.not_admitted = Saved::load(from)?;
-        table.overflow = Saved::load(from)?;
+        table.overflow = bool::load(from)?.then(|| Overflow::load(from, part, awaited)).transpose()?;
         (table.made, table.cursor) = Saved::load(from)?;
         table.spill = Spill::load(from, table.spec.spill_bytes, part, awaited)?;
-        let sound = table.overflow.as_ref().is_none_or(Overflow::is_sound);
-        if table.cursor.0 < SEGMENTS && sound { Ok(table) } else { Err(Damaged) }
+        if table.cursor.0 < SEGMENTS { Ok(table) } else { Err(Damaged) }
     }
 
     /// Every block that a record names was handed out.
@@ -110,7 +113,7 @@ impl Table {
         if sound { Ok(()) } else { Err(Damaged) }
     }
 
-    /// Takes an awaited segment or slab.
+    /// Takes an awaited segment, slab or sketch.
     pub(crate) fn fill(&mut self, array: Array) -> Result<(), Damaged> {
         let Place { kind, unit, .. } = array.place();
         match kind {
@@ -119,6 +122,7 @@ impl Table {
                 *segment = Segment::restored(&array, stride(self.spec.words))?;
                 Ok(())
             }
+            Kind::Sketch => self.overflow.as_mut().ok_or(Damaged)?.fill(&array),
             _ => self.spill.fill(array),
         }
     }
