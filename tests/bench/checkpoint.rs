@@ -2,7 +2,7 @@
 //!
 //! `cargo bench --bench checkpoint -- [users] [slice MB] [batch events]` (1,000,000 users, 4 MB copied after each batch,
 //! batches of 5,000 events unless told). Every user acts once, then traffic goes on in which few do much. Prints the
-//! median and the 99th percentile of the wall time of a batch (decode, score, copy a slice), the length of the cut, the
+//! median and the 99th percentile of what a batch takes (decode, score, copy a slice) in wall and CPU time, the length of the cut, the
 //! size of the checkpoint, how long the writer took, and how long loading and restoring takes. The first restored answer
 //! is compared with the one of the engine that was never stopped. Run it on a machine that does nothing else.
 
@@ -39,12 +39,35 @@ fn main() {
     let batch = numbers.next().unwrap_or(5_000);
     let mut load = Load::new(users, batch);
     load.everybody_acts_once();
-    let before: Vec<f64> = (0..BATCHES).map(|_| load.batch()).collect();
+    let before: Vec<Cost> = (0..BATCHES).map(|_| load.batch()).collect();
     let dir = tempfile::tempdir().expect("a temporary folder");
     let (during, generation) = load.checkpoint(slice, &dir);
-    let after: Vec<f64> = (0..BATCHES).map(|_| load.batch()).collect();
+    let after: Vec<Cost> = (0..BATCHES).map(|_| load.batch()).collect();
     report(&[("before", &before), ("during", &during), ("after", &after)]);
     restore(&mut load, &dir, &generation);
+}
+
+/// What a batch took of the scoring thread, in milliseconds.
+#[derive(Clone, Copy, Debug)]
+struct Cost {
+    wall: f64,
+    cpu: f64,
+}
+
+/// Measures a [`Cost`].
+struct Meter {
+    wall: Stopwatch,
+    cpu: f64,
+}
+
+impl Meter {
+    fn start() -> Self {
+        Self { wall: Stopwatch::start(), cpu: clock::thread_cpu_seconds() }
+    }
+
+    fn stop(&self) -> Cost {
+        Cost { wall: self.wall.seconds() * 1e3, cpu: (clock::thread_cpu_seconds() - self.cpu) * 1e3 }
+    }
 }
 
 /// The engine under load.
@@ -70,8 +93,7 @@ impl Load {
         }
     }
 
-    /// Milliseconds to score a batch.
-    fn batch(&mut self) -> f64 {
+    fn batch(&mut self) -> Cost {
         let lines = self.lines();
         score(&mut self.engine, &lines, self.traffic.number)
     }
@@ -81,28 +103,31 @@ impl Load {
     }
 
     /// A cut while scoring goes on, written by another thread. Gives the times of the batches.
-    fn checkpoint(&mut self, slice: usize, dir: &tempfile::TempDir) -> (Vec<f64>, Generation) {
+    fn checkpoint(&mut self, slice: usize, dir: &tempfile::TempDir) -> (Vec<Cost>, Generation) {
         let mut checkpoints =
             Checkpoints::open(dir.path(), "bench", Steps::default()).expect("its own folder");
         let writer = checkpoints.begin(meta()).expect("writable");
         let (send, receive) = sync_channel::<Page>(WAITING);
         let writing = thread::spawn(move || write(writer, receive.into_iter()));
-        let (cut, mut times, mut pages) = (Stopwatch::start(), Vec::new(), Vec::new());
+        let (cut, mut pages) = (Stopwatch::start(), Vec::new());
+        let (mut times, mut copies) = (Vec::new(), Vec::new());
         let began = Stopwatch::start();
         self.engine.begin_cut();
         let begin_ms = began.seconds() * 1e3;
         loop {
-            let copying = Stopwatch::start();
+            let copying = Meter::start();
             let progress = self.engine.copy_pages(slice, &mut pages);
             for page in pages.drain(..) {
                 send.send(page).expect("the writer takes all");
             }
-            let copied_ms = copying.seconds() * 1e3;
+            let copied = copying.stop();
             if progress != CutProgress::More {
                 break;
             }
             let lines = self.lines();
-            times.push(copied_ms + score(&mut self.engine, &lines, self.traffic.number));
+            let scored = score(&mut self.engine, &lines, self.traffic.number);
+            copies.push(copied);
+            times.push(Cost { wall: copied.wall + scored.wall, cpu: copied.cpu + scored.cpu });
             if self.since_cut.is_empty() {
                 self.since_cut = lines;
             }
@@ -115,6 +140,7 @@ impl Load {
         let generation = checkpoints.publish(written).expect("writable");
         let mb = generation.bytes as f64 / 1e6;
         say(&format!("begin_cut {begin_ms:.1} ms, cut {cut_s:.2} s in {} batches", times.len()));
+        report(&[("copying", &copies)]);
         say(&format!("checkpoint {mb:.0} MB in {} files, synced after {whole_s:.2} s", generation.files));
         say(&format!("writer {cpu_s:.2} CPU-s, published after {:.2} s", cut.seconds()));
         (times, generation)
@@ -147,9 +173,9 @@ fn restore(load: &mut Load, dir: &tempfile::TempDir, generation: &Generation) {
     say(&format!("peak_rss_mb {:.0}", mb(clock::peak_rss_bytes())));
 }
 
-/// Decodes and scores, as a shard does. Gives milliseconds.
-fn score(engine: &mut Engine, lines: &[String], end: u64) -> f64 {
-    let watch = Stopwatch::start();
+/// Decodes and scores, as a shard does.
+fn score(engine: &mut Engine, lines: &[String], end: u64) -> Cost {
+    let meter = Meter::start();
     let (limits, mut out, mut ahead) = (DecodeLimits::default(), Outputs::default(), Ahead::default());
     let first = end as i64 - lines.len() as i64;
     let decoded: Vec<_> =
@@ -167,7 +193,7 @@ fn score(engine: &mut Engine, lines: &[String], end: u64) -> f64 {
     out.clear();
     let last = START + (end as i64 * STEP_MICROS) / 1000;
     engine.apply(Input::Tick(Timestamp::from_millis(last)), &mut out);
-    watch.seconds() * 1e3
+    meter.stop()
 }
 
 fn meta() -> Meta {
@@ -190,15 +216,18 @@ fn say(line: &str) {
     println!("{line}");
 }
 
-fn report(phases: &[(&str, &[f64])]) {
-    for (phase, times) in phases {
-        let mut times = times.to_vec();
-        times.sort_by(f64::total_cmp);
-        let at = |share: f64| times.get(((times.len() as f64 * share) as usize).min(times.len() - 1));
-        let [median, p99, most] = [0.5, 0.99, 1.0].map(|share| at(share).copied().unwrap_or_default());
-        let count = times.len();
-        say(&format!("batch_ms {phase}: median {median:.1} p99 {p99:.1} max {most:.1} ({count} batches)"));
+fn report(phases: &[(&str, &[Cost])]) {
+    for (phase, costs) in phases {
+        let wall = spread(costs.iter().map(|cost| cost.wall).collect());
+        let cpu = spread(costs.iter().map(|cost| cost.cpu).collect());
+        say(&format!("{phase}: wall ms {wall}, cpu ms {cpu} ({} batches)", costs.len()));
     }
+}
+
+fn spread(mut values: Vec<f64>) -> String {
+    values.sort_by(f64::total_cmp);
+    let at = |share: f64| values[((values.len() as f64 * share) as usize).min(values.len() - 1)];
+    format!("median {:.1} p99 {:.1} max {:.1}", at(0.5), at(0.99), at(1.0))
 }
 
 /// People who like, look and write: few of them do much, few targets get much.
