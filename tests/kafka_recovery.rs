@@ -182,6 +182,19 @@ fn a_record_that_panics_the_engine_is_passed_over_after_the_second_time() {
 }
 
 #[test]
+fn partitions_that_are_added_are_read_from_their_beginning() {
+    let mut stage = Stage::new("growth");
+    let mut weir = stage.start("a", &Kill::never());
+    stage.wait_for_progress(&mut weir);
+    stage.grow(6);
+    stage.load_until(|| weir.log().contains("the inputs have new partitions"));
+    stage.wait_for_progress(&mut weir);
+    weir.signal(Signal::KILL);
+    weir.wait();
+    stage.finish();
+}
+
+#[test]
 fn a_broker_that_restarts_under_load_loses_nothing() {
     let mut stage = Stage::with_broker_of_its_own("outage");
     let mut weir = stage.start("a", &Kill::never());

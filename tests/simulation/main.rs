@@ -128,9 +128,9 @@ fn every_planted_bug_is_found() {
             usual(panic);
         }
     }));
-    let found = Bug::ALL.map(|bug| (bug, (0..100).find(|seed| is_caught(*seed, &policies, bug))));
+    let found = Bug::ALL.map(|bug| (bug, (0..300).find(|seed| is_caught(*seed, &policies, bug))));
     for (bug, seed) in found {
-        let seeds = seed.unwrap_or_else(|| panic!("{bug:?} was not found in 100 seeds")) + 1;
+        let seeds = seed.unwrap_or_else(|| panic!("{bug:?} was not found in 300 seeds")) + 1;
         println!("{bug:?}: found after {seeds} seeds");
     }
 }

@@ -14,6 +14,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rdkafka::admin::{AdminClient, AdminOptions, NewPartitions};
+use rdkafka::client::DefaultClientContext;
 use rustix::process::{Pid, Signal, getpid, kill_process};
 use tempfile::TempDir;
 use weir::config::standard;
@@ -258,6 +260,7 @@ pub struct Stage {
     prefix: String,
     dir: TempDir,
     sender: Sender,
+    partitions: i32,
     sent: u64,
     starts: u32,
 }
@@ -285,7 +288,16 @@ impl Stage {
         stream::create(&settings, &plan, PATIENCE).expect("topics");
         let sender = Sender::new(brokers, names.get(Topic::Interactions), 2);
         let dir = TempDir::new().expect("a temporary folder");
-        Stage { own, brokers: brokers.to_owned(), prefix, dir, sender, sent: 0, starts: 0 }
+        Stage {
+            own,
+            brokers: brokers.to_owned(),
+            prefix,
+            dir,
+            sender,
+            partitions: PARTITIONS,
+            sent: 0,
+            starts: 0,
+        }
     }
 
     pub fn state(&self, name: &str) -> PathBuf {
@@ -318,7 +330,7 @@ impl Stage {
         for _ in 0..50 {
             traffic::event(self.sent, &mut text);
             let user = traffic::user(self.sent);
-            self.sender.send((user % PARTITIONS as u64) as i32, &user.to_string(), &text);
+            self.sender.send((user % self.partitions as u64) as i32, &user.to_string(), &text);
             self.sent += 1;
         }
         thread::sleep(Duration::from_millis(5));
@@ -361,7 +373,8 @@ impl Stage {
     fn consumed(&self) -> Option<i64> {
         let (kafka, names) = settings(&self.brokers, &self.prefix);
         let lookup = Lookup::open(&kafka, &names).expect("a client");
-        let committed = lookup.committed(Topic::Interactions, PARTITIONS, Duration::from_secs(5)).ok()?;
+        let committed =
+            lookup.committed(Topic::Interactions, self.partitions, Duration::from_secs(5)).ok()?;
         Some(committed.into_iter().flatten().sum())
     }
 
@@ -383,6 +396,22 @@ impl Stage {
     pub fn wait_for_takeover(&mut self, weir: &mut Child) {
         self.load_until(|| weir.log().contains("took the shard over"));
         self.wait_for_progress(weir);
+    }
+
+    /// The topic of interactions gets more partitions.
+    pub fn grow(&mut self, partitions: i32) {
+        let admin: AdminClient<DefaultClientContext> =
+            rdkafka::ClientConfig::new().set("bootstrap.servers", &self.brokers).create().expect("a client");
+        let (_, names) = settings(&self.brokers, &self.prefix);
+        let more = NewPartitions::new(names.get(Topic::Interactions), partitions as usize);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let made =
+            runtime.block_on(admin.create_partitions([&more], &AdminOptions::new())).expect("an answer");
+        assert!(made.iter().all(Result::is_ok), "{made:?}");
+        self.partitions = partitions;
+        // A client that knew the topic before learns of them late.
+        self.sender.finish();
+        self.sender = Sender::new(&self.brokers, names.get(Topic::Interactions), 2);
     }
 
     pub fn restart_broker(&mut self) {
@@ -450,7 +479,7 @@ impl Stage {
             reader.read_all(topic, |record| logs[record.at.partition as usize].records.push(stored(&record)));
             (0..).zip(logs).for_each(|(partition, log)| memory.fill((topic, partition), log));
         }
-        for topic in [Topic::Interactions, Topic::Commands] {
+        for topic in [Topic::Interactions, Topic::Commands, Topic::Feedback] {
             for (partition, next) in (0..).zip(reader.committed(kafka, topic)) {
                 memory.committed.extend(next.map(|next| ((topic, partition), next)));
             }
