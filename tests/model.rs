@@ -2,6 +2,7 @@
 //!
 //! The model keeps plain lists and runs conditions in CEL's own interpreter. What it knows only between bounds (counts
 //! by sub-windows, sketches) it takes over from the engine, and the tests bound how often.
+#![allow(clippy::print_stdout, reason = "measured figures")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -81,6 +81,7 @@ impl Engine {
             self.tables.push(carry_over(old, new, self.now));
         }
         self.pools = carry_pools(&self.policy, std::mem::take(&mut self.pools), &policy);
+        self.duplicates.retune(policy.settings.duplicate_horizon, policy.settings.duplicate_budget);
         self.stats = fresh_stats(&policy);
         self.sieve = Sieve::default();
         self.plan = plan;

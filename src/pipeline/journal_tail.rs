@@ -29,8 +29,11 @@ pub(super) fn newest(settings: &ShardSettings) -> Result<Option<JournalRecord>, 
 pub(super) fn newest_at(settings: &ShardSettings) -> Result<Option<(i64, JournalRecord)>, FollowError> {
     let lookup = Lookup::open(&settings.kafka, &settings.names)?;
     let held = lookup.held(Topic::Journal, settings.shard.cast_signed(), PATIENCE)?;
+    if held.low >= held.high {
+        return Ok(None);
+    }
     let mut back = NEAR;
-    while held.low < held.high {
+    loop {
         let from = held.high.saturating_sub(back).max(held.low);
         // Markers and aborted records may fill the end: then it is looked for further back.
         match last_from(settings, from, held.high)? {
@@ -38,7 +41,6 @@ pub(super) fn newest_at(settings: &ShardSettings) -> Result<Option<(i64, Journal
             found => return Ok(found),
         }
     }
-    Ok(None)
 }
 
 fn last_from(

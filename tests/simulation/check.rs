@@ -104,7 +104,8 @@ fn followed_again_all_is_the_same(broker: &Rc<RefCell<Broker>>, policies: &[Arc<
             .collect();
         assert_eq!(live.len(), again.len(), "records of {topic}");
         // Their order over partitions is in the chain.
-        (live.sort(), again.sort());
+        live.sort();
+        again.sort();
         assert!(live == again, "{topic} differs when followed again");
     }
     let engine = follower.replica.scorer.engine();

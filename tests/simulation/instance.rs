@@ -28,7 +28,7 @@ enum State {
     /// Restores and follows.
     Follows(Start),
     /// Owns the shard, as far as it knows.
-    Owns(Owner),
+    Owns(Box<Owner>),
 }
 
 /// What an owner has.
@@ -108,7 +108,7 @@ impl Instance {
         match std::mem::replace(&mut self.state, State::Down) {
             State::Down => self.state = State::Follows(self.start(foundry, &mut logs, seen)),
             State::Follows(from) => self.follow(from, dice, foundry, seen),
-            State::Owns(owner) => self.own(owner, dice, faults, seen),
+            State::Owns(owner) => self.own(*owner, dice, faults, seen),
         }
     }
 
@@ -157,8 +157,13 @@ impl Instance {
             }
         };
         let committed = if jobs.is_empty() { replica.line.next.checked_sub(1) } else { None };
-        self.state =
-            State::Owns(Owner { replica: Box::new(replica), epoch, jobs, committed, checkpoint: None });
+        self.state = State::Owns(Box::new(Owner {
+            replica: Box::new(replica),
+            epoch,
+            jobs,
+            committed,
+            checkpoint: None,
+        }));
     }
 
     fn own(&mut self, mut owner: Owner, dice: &mut Dice, faults: bool, seen: &mut Seen) {
@@ -173,7 +178,7 @@ impl Instance {
             self.checkpoint(&mut owner, dice, seen);
         }
         // State that holds what could not be committed is dropped.
-        self.state = if keeps { State::Owns(owner) } else { State::Down };
+        self.state = if keeps { State::Owns(Box::new(owner)) } else { State::Down };
     }
 
     fn score(&self, owner: &mut Owner, dice: &mut Dice, seen: &mut Seen) {
