@@ -59,6 +59,9 @@ fn keep(plan: &DimensionPlan, table: &mut Table, key: u64, touched: Timestamp, c
 fn estimate(plan: &DimensionPlan, table: &mut Table, key: u64, slot: Slot, at: Timestamp) -> bool {
     let Some(overflow) = table.overflow() else { return false };
     let mut any = false;
+    for counter in plan.counters() {
+        overflow.prefetch(counter.window(), key ^ counter.cell().identity);
+    }
     let estimates: Vec<_> = plan
         .counters()
         .map(|counter| (counter, overflow.estimate(counter.window(), key ^ counter.cell().identity, at)))

@@ -242,8 +242,7 @@ fn enter(
             note(&mut look.quality, QualityCode::Approximate, Some(&policy.signals[cell.signal].name));
         }
         for cells in &plan.limits {
-            let name = Arc::from(policy.limits[cells.limit].info.id.as_str());
-            note(&mut look.quality, QualityCode::Approximate, Some(&name));
+            note(&mut look.quality, QualityCode::Approximate, Some(&cells.name));
         }
     }
     slot
@@ -290,7 +289,7 @@ fn observe<'e>(
     if !exact {
         note(&mut look.quality, QualityCode::Approximate, Some(&signal.name));
     }
-    warm(&place.cell, look, || Arc::clone(&signal.name));
+    warm(&place.cell, look, &signal.name);
     value
 }
 
@@ -307,10 +306,10 @@ fn check(cells: &LimitCells, policy: &Policy, table: &Table, place: Place, look:
             _ => (!check.exact).then_some(QualityCode::Approximate),
         };
         if let Some(code) = short {
-            note(&mut look.quality, code, Some(&Arc::from(rule.info.id.as_str())));
+            note(&mut look.quality, code, Some(&cells.name));
         }
         refusal = longer(refusal, refused(&check));
-        warm(cell, look, || Arc::from(rule.info.id.as_str()));
+        warm(cell, look, &cells.name);
     }
     if let (Some(refusal), Some(repeat), Some(cell)) = (&mut refusal, rule.on_repeat, &cells.episode) {
         let window = rule.info.window.unwrap_or_default();
@@ -406,9 +405,9 @@ fn note(quality: &mut Vec<Quality>, code: QualityCode, counter: Option<&Arc<str>
     }
 }
 
-fn warm(cell: &Cell, look: &mut Look<'_>, name: impl FnOnce() -> Arc<str>) {
+fn warm(cell: &Cell, look: &mut Look<'_>, name: &Arc<str>) {
     if look.at < cell.warm_at {
-        note(&mut look.quality, QualityCode::WarmingUp, Some(&name()));
+        note(&mut look.quality, QualityCode::WarmingUp, Some(name));
     }
 }
 

@@ -146,6 +146,8 @@ impl Counter<'_> {
 pub(crate) struct LimitCells {
     /// Index into the policy's limits.
     pub(crate) limit: usize,
+    /// Its id, as shortcomings name it.
+    pub(crate) name: Arc<str>,
     /// Index into [`Plan::filters`].
     pub(crate) filter: Option<usize>,
     pub(crate) spans: Vec<(Limit, Cell)>,
@@ -329,7 +331,7 @@ impl Layout {
         let identity = limit.spans.first().map_or(0, |span| span.identity) ^ 0x0065_7069_736f_6465;
         let episode = limit.on_repeat.map(|repeat| self.cell(identity, EPISODE_WORDS, repeat.within));
         let filter = limit.filter.as_ref().map(|filter| shared.filter(filter));
-        LimitCells { limit: number, filter, spans, episode }
+        LimitCells { limit: number, name: limit.info.id.as_str().into(), filter, spans, episode }
     }
 }
 

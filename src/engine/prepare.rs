@@ -34,37 +34,46 @@ pub struct Prepared {
 /// Events that are prepared together: the state of the later ones is fetched while the earlier ones are applied.
 #[derive(Debug, Default)]
 pub struct Ahead {
+    /// The first `count` of them are in use.
     prepared: Vec<Prepared>,
+    count: usize,
 }
 
 impl Ahead {
     /// How many events are worth preparing together.
     pub const EVENTS: usize = 32;
+    /// How many events before its turn the records of an event are asked for: the processor can wait for some dozens of
+    /// cache lines at a time, and one event asks for nearly as many.
+    const RECORDS: usize = 6;
 
     /// Prepares the next events, in their order; `None` stands for a record that holds no event.
     pub fn look<'e>(&mut self, engine: &Engine, events: impl Iterator<Item = Option<&'e Event<'e>>>) {
-        let mut count = 0;
+        self.count = 0;
         for event in events {
-            if count == self.prepared.len() {
+            if self.count == self.prepared.len() {
                 self.prepared.push(Prepared::default());
             }
             match event {
-                Some(event) => engine.prepare(event, &mut self.prepared[count]),
-                None => self.prepared[count] = Prepared::default(),
+                Some(event) => engine.prepare(event, &mut self.prepared[self.count]),
+                None => self.prepared[self.count] = Prepared::default(),
             }
-            count += 1;
+            self.count += 1;
         }
-        for prepared in &self.prepared[..count] {
-            engine.prefetch(prepared);
-        }
+        let prepared = &self.prepared[..self.count];
+        prepared.iter().for_each(|prepared| engine.approach(prepared));
+        prepared.iter().take(Self::RECORDS).for_each(|prepared| engine.prefetch(prepared));
     }
 
-    /// What was prepared of the `index`-th of them.
+    /// What was prepared of the `index`-th of them, whose turn it is; asks for what a later one will need.
     ///
     /// # Panics
     /// When there were not so many.
-    pub fn get(&self, index: usize) -> &Prepared {
-        &self.prepared[index]
+    pub fn turn<'a>(&'a self, engine: &Engine, index: usize) -> &'a Prepared {
+        let prepared = &self.prepared[..self.count];
+        if let Some(later) = prepared.get(index + Self::RECORDS) {
+            engine.prefetch(later);
+        }
+        &prepared[index]
     }
 }
 
@@ -88,11 +97,17 @@ impl Engine {
             if reached { key_of(&plan.fields, &into.hashes) } else { None }
         }));
         self.duplicates.prefetch(into.identity);
-        self.each_table(into, Table::approach);
+        self.each_table(into, Table::sight);
     }
 
-    /// Asks the processor for the state that a prepared event will need. Changes nothing; worth it some events ahead,
-    /// and some events after it was prepared.
+    /// Asks the processor for what [`Engine::prefetch`] reads.
+    fn approach(&self, prepared: &Prepared) {
+        if self.is_ready(prepared) {
+            self.each_table(prepared, Table::approach);
+        }
+    }
+
+    /// Asks the processor for the state that a prepared event will need. Changes nothing; worth it some events ahead.
     pub fn prefetch(&self, prepared: &Prepared) {
         if self.is_ready(prepared) {
             self.each_table(prepared, Table::prefetch);

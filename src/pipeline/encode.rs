@@ -1,7 +1,5 @@
 //! From what the engine tells to the records of a batch: topic, key, headers, value.
 
-use std::fmt::Write;
-
 use crate::engine::SEMANTICS;
 use crate::engine::ban::BanChange;
 use crate::engine::case::Case;
@@ -26,13 +24,12 @@ const NO_TRACE: TraceContext<'static> = TraceContext { traceparent: None, traces
 #[derive(Debug)]
 pub(crate) struct Encoder {
     names: TopicNames,
-    /// Room for the text of an id.
-    id: String,
+    decisions: decision::Writer,
 }
 
 impl Encoder {
     pub(crate) fn new(names: TopicNames) -> Self {
-        Self { names, id: String::new() }
+        Self { names, decisions: decision::Writer::default() }
     }
 
     /// A decision, keyed by what order matters for.
@@ -43,13 +40,12 @@ impl Encoder {
         trace: &TraceContext<'_>,
         out: &mut OutBatch,
     ) {
-        self.id.clear();
-        write!(self.id, "{}", decision.judgement.id).expect("text takes all");
+        let (id, writer) = (decision.judgement.id.text(), &mut self.decisions);
         let record = out
             .record(Topic::Decisions)
             .key_bytes(Some(decision::key(decision).as_bytes()))
-            .value(|value| decision::encode(decision, decided_at, SEMANTICS, value));
-        with_headers(record, decision::headers(&self.id, trace)).finish();
+            .value(|value| writer.encode(decision, decided_at, SEMANTICS, value));
+        with_headers(record, decision::headers(id.as_str(), trace)).finish();
     }
 
     /// What shadow would have said of an event.

@@ -1,5 +1,6 @@
 //! Scoring a batch: decode, merge, apply, encode. Knows no broker and no clock; the same for live and for a follower.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use crate::wire::command;
 use crate::wire::error::DecodeError;
 use crate::wire::feedback;
 use crate::wire::headers::{Header, TraceContext};
-use crate::wire::interaction::{DecodeLimits, Decoded, decode};
+use crate::wire::interaction::{DecodeLimits, Decoded, Spare, decode_with};
 use crate::wire::journal::JournalRecord;
 
 use super::batch::{Batch, Index};
@@ -72,6 +73,7 @@ pub struct Scorer {
     names: TopicNames,
     outputs: Outputs,
     ahead: Ahead,
+    spare: Spare,
     probe: Option<Probe>,
     /// What is being scored.
     at: Option<Coordinates>,
@@ -86,8 +88,18 @@ impl Scorer {
     /// A scorer around an engine.
     pub fn new(engine: Engine, names: TopicNames, limits: DecodeLimits) -> Self {
         let encoder = Encoder::new(names.clone());
-        let (outputs, ahead, decided_at) = (Outputs::default(), Ahead::default(), Timestamp::default());
-        Self { engine, encoder, limits, names, outputs, ahead, probe: None, at: None, decided_at }
+        Self {
+            engine,
+            encoder,
+            limits,
+            names,
+            outputs: Outputs::default(),
+            ahead: Ahead::default(),
+            spare: Spare::default(),
+            probe: None,
+            at: None,
+            decided_at: Timestamp::default(),
+        }
     }
 
     /// The same, told each record before it is scored.
@@ -171,21 +183,32 @@ impl Scorer {
     /// Interactions in merged order.
     fn score(&mut self, inputs: &Inputs<'_>, out: &mut OutBatch, report: &mut Report) -> Vec<Coordinates> {
         let batch = inputs.batch;
-        let settings = self.engine.policy().settings.clone();
+        let policy = Arc::clone(self.engine.policy());
         let limits = self.limits;
+        // All lanes decode with it, one at a time.
+        let spare = RefCell::new(std::mem::take(&mut self.spare));
+        let read = |index| head(batch, index, &policy.settings, &limits, &mut spare.borrow_mut());
         let lanes = batch.lanes(Topic::Interactions).into_values();
-        let lanes = lanes.map(|lane| lane.into_iter().map(|index| head(batch, index, &settings, &limits)));
+        let lanes = lanes.map(|lane| lane.into_iter().map(read));
         let mut merged = Merge::new(lanes);
         let mut skipped = Vec::new();
         let mut together = Vec::with_capacity(Ahead::EVENTS);
         loop {
             together.extend(merged.by_ref().take(Ahead::EVENTS));
             if together.is_empty() {
-                return skipped;
+                break;
             }
             pass_over(&mut together, inputs.skip, &mut skipped);
-            self.interactions(&mut together, inputs.decided_at, out, report);
+            self.interactions(&together, inputs.decided_at, out, report);
+            for (_, decoded) in together.drain(..) {
+                if let Ok(decoded) = decoded {
+                    spare.borrow_mut().keep(decoded.event);
+                }
+            }
         }
+        drop(merged);
+        self.spare = spare.into_inner();
+        skipped
     }
 
     /// What the engine knows of entities that somebody asked for.
@@ -199,7 +222,7 @@ impl Scorer {
     /// Decides some interactions that follow each other; their state is fetched together.
     fn interactions(
         &mut self,
-        together: &mut Vec<Item<'_>>,
+        together: &[Item<'_>],
         decided_at: Timestamp,
         out: &mut OutBatch,
         report: &mut Report,
@@ -207,8 +230,9 @@ impl Scorer {
         let mut ahead = std::mem::take(&mut self.ahead);
         let events = together.iter().map(|(_, decoded)| decoded.as_ref().ok().map(|decoded| &decoded.event));
         ahead.look(&self.engine, events);
-        for (index, (record, decoded)) in together.drain(..).enumerate() {
-            self.interaction(record, decoded, ahead.get(index), decided_at, out, report);
+        for (index, (record, decoded)) in together.iter().enumerate() {
+            let prepared = ahead.turn(&self.engine, index);
+            self.interaction(*record, decoded, prepared, decided_at, out, report);
         }
         self.ahead = ahead;
     }
@@ -216,7 +240,7 @@ impl Scorer {
     fn interaction(
         &mut self,
         record: RecordRef<'_>,
-        decoded: Result<Decoded<'_>, DecodeError>,
+        decoded: &Result<Decoded<'_>, DecodeError>,
         prepared: &Prepared,
         decided_at: Timestamp,
         out: &mut OutBatch,
@@ -224,7 +248,7 @@ impl Scorer {
     ) {
         let decoded = match decoded {
             Ok(decoded) => decoded,
-            Err(error) => return self.dead_letter(record, &error, out, report),
+            Err(error) => return self.dead_letter(record, error, out, report),
         };
         self.at = Some(record.at);
         if let Some(probe) = &self.probe {
@@ -347,12 +371,13 @@ fn head<'b>(
     index: Index,
     settings: &Settings,
     limits: &DecodeLimits,
+    spare: &mut Spare,
 ) -> (Timestamp, Item<'b>) {
     let record = batch.get(index);
     let decoded = if record.headers.unreadable() > 0 {
         Err(DecodeError::header_name())
     } else {
-        with_headers(&record, |headers| decode(record.value, headers, limits))
+        with_headers(&record, |headers| decode_with(spare, record.value, headers, limits))
     };
     let at = match &decoded {
         Ok(decoded) => {

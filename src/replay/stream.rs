@@ -8,7 +8,7 @@ use crate::engine::event::Arrival;
 use crate::engine::time::Timestamp;
 use crate::engine::{Ahead, DeadLetterReason, Engine, Outcome, Outputs, SEMANTICS};
 use crate::pipeline::Tally;
-use crate::wire::decision::encode;
+use crate::wire::decision::Writer;
 use crate::wire::error::DecodeError;
 use crate::wire::interaction::{DecodeLimits, Decoded, Spare, decode_with};
 
@@ -62,6 +62,7 @@ pub fn replay(
         options,
         to,
         bytes: Vec::new(),
+        writer: Writer::default(),
         ahead: Ahead::default(),
         outputs: Outputs::default(),
         spare: Spare::default(),
@@ -82,6 +83,7 @@ struct Desk<'a, W> {
     options: &'a Options,
     to: W,
     bytes: Vec<u8>,
+    writer: Writer,
     /// The lines that are decoded together.
     ahead: Ahead,
     outputs: Outputs,
@@ -100,8 +102,11 @@ impl<W: Write> Desk<'_, W> {
                 .extend(some.map(|line| decode_with(&mut self.spare, Some(line), &[], &self.options.limits)));
             let events = together.iter().map(|decoded| decoded.as_ref().ok().map(|decoded| &decoded.event));
             self.ahead.look(self.engine, events);
-            for (index, decoded) in together.drain(..).enumerate() {
+            for (index, decoded) in together.iter().enumerate() {
                 self.line(decoded, index);
+            }
+            for decoded in together.drain(..).flatten() {
+                self.spare.keep(decoded.event);
             }
             if self.bytes.len() >= WRITE_AT {
                 self.flush()?;
@@ -111,14 +116,10 @@ impl<W: Write> Desk<'_, W> {
     }
 
     /// Decides one line, the `index`-th of those that were prepared together.
-    fn line(&mut self, decoded: Result<Decoded<'_>, DecodeError>, index: usize) {
+    fn line(&mut self, decoded: &Result<Decoded<'_>, DecodeError>, index: usize) {
         let outcome = match decoded {
-            Ok(decoded) => {
-                let outcome = self.event(&decoded, index);
-                self.spare.keep(decoded.event);
-                outcome
-            }
-            Err(error) => Err(error),
+            Ok(decoded) => self.event(decoded, index),
+            Err(error) => Err(error.clone()),
         };
         self.line += 1;
         let outcome = outcome.unwrap_or_else(|error| {
@@ -136,13 +137,14 @@ impl<W: Write> Desk<'_, W> {
         let append_time = decoded.append_time.unwrap_or(event.occurred_at).min(self.options.as_of);
         let arrival = Arrival { topic: &self.options.name, partition: 0, offset: self.line, append_time };
         self.outputs.clear();
-        let outcome = self.engine.apply_prepared(event, arrival, self.ahead.get(index), &mut self.outputs);
+        let prepared = self.ahead.turn(self.engine, index);
+        let outcome = self.engine.apply_prepared(event, arrival, prepared, &mut self.outputs);
         self.summary.ban_changes += self.outputs.bans.len() as u64;
         self.summary.case_records += self.outputs.cases.len() as u64;
         if let Some(judgement) = &self.outputs.judgement {
             self.summary.tally.decide(judgement.verdict);
             let decision = Decision { event, arrival, judgement };
-            encode(&decision, judgement.effective_at, SEMANTICS, &mut self.bytes);
+            self.writer.encode(&decision, judgement.effective_at, SEMANTICS, &mut self.bytes);
             self.bytes.push(b'\n');
         }
         match outcome {

@@ -4,6 +4,7 @@
 //! makes of [`DecisionRecord`], which is the contract. Times are milliseconds since the Unix epoch.
 //! `decided_at` is the last field and the only one that may differ when the same log is read again.
 
+mod fragments;
 mod record;
 
 use std::borrow::Cow;
@@ -11,6 +12,7 @@ use std::io::Write;
 
 pub use self::record::{DecisionRecord, HoldRecord, QualityRecord, ReasonDetail, ReasonRecord, SourceRecord};
 
+use self::fragments::Fragments;
 use self::record::finite;
 use super::error::DecodeError;
 use super::headers::TraceContext;
@@ -54,15 +56,38 @@ pub fn headers<'h>(id: &'h str, trace: &TraceContext<'h>) -> impl Iterator<Item 
     outgoing::headers(Subject::Decision, id, trace)
 }
 
-/// Appends the decision as JSON.
+/// Appends one decision as JSON.
 pub fn encode(decision: &Decision<'_>, decided_at: Timestamp, engine_version: &str, out: &mut Vec<u8>) {
-    identity(decision, out);
-    judgement(decision, out);
-    text(out, r#","policy":"#, &decision.judgement.policy);
-    text(out, r#","engine":"#, engine_version);
-    list(out, r#","quality":["#, &decision.judgement.quality, quality);
-    times(decision, decided_at, out);
+    Writer::default().encode(decision, decided_at, engine_version, out);
 }
+
+/// Writes many decisions: what they have in common is made once.
+#[derive(Debug, Default)]
+pub struct Writer {
+    reasons: Fragments,
+}
+
+impl Writer {
+    /// Appends a decision as JSON: the same bytes as [`encode`].
+    pub fn encode(
+        &mut self,
+        decision: &Decision<'_>,
+        decided_at: Timestamp,
+        engine_version: &str,
+        out: &mut Vec<u8>,
+    ) {
+        out.reserve(USUAL_BYTES);
+        identity(decision, out);
+        judgement(decision, &mut self.reasons, out);
+        text(out, r#","policy":"#, &decision.judgement.policy);
+        text(out, r#","engine":"#, engine_version);
+        list(out, r#","quality":["#, &decision.judgement.quality, quality);
+        times(decision, decided_at, out);
+    }
+}
+
+/// Room that is enough for most decisions.
+const USUAL_BYTES: usize = 1024;
 
 fn identity(decision: &Decision<'_>, out: &mut Vec<u8>) {
     let event = decision.event;
@@ -82,11 +107,11 @@ fn identity(decision: &Decision<'_>, out: &mut Vec<u8>) {
     optional_text(out, r#","device_id":"#, event.device.id.as_deref());
 }
 
-fn judgement(decision: &Decision<'_>, out: &mut Vec<u8>) {
+fn judgement(decision: &Decision<'_>, fragments: &mut Fragments, out: &mut Vec<u8>) {
     word(out, r#","verdict":"#, decision.judgement.verdict.name());
     field(out, r#","score":"#, &decision.judgement.score);
     field(out, r#","risk":"#, &risk_percent(decision.judgement.score));
-    list(out, r#","reasons":["#, &decision.judgement.reasons, reason);
+    list(out, r#","reasons":["#, &decision.judgement.reasons, |each, out| reason(each, fragments, out));
     optional(out, r#","retry_after_ms":"#, decision.judgement.retry_after.map(Millis::from));
     if let Some(hold) = decision.judgement.hold {
         field(out, r#","hold":{"until":"#, &hold.until.millis());
@@ -127,7 +152,7 @@ fn ip(out: &mut Vec<u8>, address: Address) {
     raw(out, "\"");
 }
 
-fn list<T>(out: &mut Vec<u8>, key: &str, items: &[T], item: impl Fn(&T, &mut Vec<u8>)) {
+fn list<T>(out: &mut Vec<u8>, key: &str, items: &[T], mut item: impl FnMut(&T, &mut Vec<u8>)) {
     raw(out, key);
     for (index, each) in items.iter().enumerate() {
         if index > 0 {
@@ -138,19 +163,17 @@ fn list<T>(out: &mut Vec<u8>, key: &str, items: &[T], item: impl Fn(&T, &mut Vec
     raw(out, "]");
 }
 
-fn reason(reason: &Reason, out: &mut Vec<u8>) {
-    let source = &*reason.source;
-    text(out, r#"{"code":"#, &source.code);
-    text(out, r#","family":"#, &source.family);
-    text(out, r#","text":"#, &source.text);
-    field(out, r#","points":"#, &reason.points);
-    text(out, r#","detail":{"id":"#, &source.id);
+fn reason(reason: &Reason, fragments: &mut Fragments, out: &mut Vec<u8>) {
+    let fragment = fragments.of(&reason.source);
+    out.extend_from_slice(fragment.before_points());
+    field(out, "", &reason.points);
+    out.extend_from_slice(fragment.before_measured());
     for (key, value) in [(r#","value":"#, reason.value), (r#","threshold":"#, reason.threshold)] {
         if let Some(value) = finite(value) {
             double(out, key, value);
         }
     }
-    optional(out, r#","window_ms":"#, source.window.map(Millis::from));
+    out.extend_from_slice(fragment.after_measured());
     if let Some(verdict) = reason.verdict {
         word(out, r#","verdict":"#, verdict.name());
     }
@@ -274,6 +297,28 @@ mod tests {
             assert_eq!(serde_json::from_slice::<DecisionRecord>(&written).expect("reads"), record);
             assert_eq!(record.verdict(), decision.judgement.verdict);
             assert_eq!(record.decision_id.parse(), Ok(decision.judgement.id));
+        }
+    }
+
+    /// More sources than there are places, each again and again, some of them new ones at an old address.
+    #[test]
+    fn a_writer_of_many_decisions_writes_each_as_if_alone() {
+        let (event, mut writer) = (event(), Writer::default());
+        let sources: Vec<_> = (0..100).map(|n| source(Some(Span::from_secs(n)))).collect();
+        for round in 0..200 {
+            let reason = |source: &Arc<ReasonSource>| Reason {
+                source: Arc::clone(source),
+                points: round,
+                verdict: None,
+                value: None,
+                threshold: None,
+            };
+            let (known, new) = (&sources[round as usize % 100], source(Some(Span::from_secs(round.into()))));
+            let judgement = Judgement { reasons: vec![reason(known), reason(&new)], ..judgement(true) };
+            let decision = decision(&event, &judgement);
+            let mut out = Vec::new();
+            writer.encode(&decision, Timestamp::from_millis(1_750_000_000_055), "0.1.0", &mut out);
+            assert_eq!(out, bytes(&decision));
         }
     }
 

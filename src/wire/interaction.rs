@@ -129,10 +129,10 @@ fn decode_text<'a>(
     trace: TraceContext<'a>,
     limits: &DecodeLimits,
 ) -> Result<Decoded<'a>, DecodeError> {
-    let mut told = match scan::read(text, spare) {
-        Some(told) => told,
-        None => read_any(text)?,
-    };
+    let mut told = Interaction::default();
+    if scan::read(text, spare, &mut told).is_none() {
+        told = read_any(text)?;
+    }
     told.event.occurred_at = told.occurred_at.ok_or_else(|| text::missing("occurred_at"))?;
     check(&mut told.event, limits)?;
     Ok(Decoded { event: told.event, append_time: told.append_time, trace })

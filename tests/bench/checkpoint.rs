@@ -187,7 +187,8 @@ fn score(engine: &mut Engine, lines: &[String], end: u64) -> Cost {
             let append_time = decoded.event.occurred_at;
             let arrival = Arrival { topic: "t", partition: 0, offset, append_time };
             out.clear();
-            engine.apply_prepared(&decoded.event, arrival, ahead.get(index), &mut out);
+            let prepared = ahead.turn(engine, index);
+            engine.apply_prepared(&decoded.event, arrival, prepared, &mut out);
         }
     }
     out.clear();

@@ -39,7 +39,7 @@ impl Table {
     /// How often a key came while it had no record, as far as is known.
     pub(super) fn known(&self, key: u64, now: Timestamp) -> Estimate {
         let overflow = self.overflow.as_ref();
-        overflow.map(|overflow| overflow.estimate(self.spec.idle, key, now)).unwrap_or_default()
+        overflow.map_or_else(Estimate::default, |overflow| overflow.estimate(self.spec.idle, key, now))
     }
 
     /// The living record that went for the last one inserted: its key, when it was touched last, and its cells, of which
@@ -129,6 +129,7 @@ impl Table {
         let admits = self.overflow.is_some();
         let neighbours = if admits && touches == 1 { NEIGHBOURS_OF_NEW } else { NEIGHBOURS };
         let (mut index, mut seen) = (part.home(key), 0);
+        (index..index + neighbours).for_each(|place| part.prefetch_head(place, self.stride));
         let mut best: Option<((u32, Timestamp), usize)> = None;
         for _ in 0..part.capacity {
             if !part.is_free(index) {

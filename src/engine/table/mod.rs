@@ -22,7 +22,7 @@ pub use self::overflow::{Estimate, Overflow};
 
 use self::mark::touched;
 use self::segment::{HEAD, Probe, Segment};
-use super::prefetch::prefetch;
+use super::prefetch::{prefetch, prefetch_line};
 use super::slab::{BlockRef, Spill};
 use super::time::{Span, Timestamp};
 
@@ -33,6 +33,8 @@ const FIRST_CAPACITY: usize = 8;
 const LEAST_GROWTH: usize = 16;
 /// How many records around a new key's place are looked at for one to evict.
 const NEIGHBOURS: usize = 16;
+/// A sweep asks for the record so many places ahead.
+const SWEEP_AHEAD: usize = 8;
 
 /// What a table is made for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -239,6 +241,12 @@ impl Table {
         touched(self.record(slot))
     }
 
+    /// Asks the processor to load what [`Table::approach`] reads.
+    #[inline]
+    pub fn sight(&self, key: u64) {
+        prefetch_line(&self.segments[segment_of(nonzero(key))..]);
+    }
+
     /// Asks the processor to load what finding a key begins with; [`Table::prefetch`] is fast soon after.
     #[inline]
     pub fn approach(&self, key: u64) {
@@ -253,6 +261,9 @@ impl Table {
         let segment = &self.segments[segment_of(key)];
         if let Some(index) = segment.likely(key) {
             prefetch(segment.record(index, self.stride));
+            if let (true, Some(overflow)) = (segment.is_free(index), &self.overflow) {
+                overflow.prefetch(self.spec.idle, key);
+            }
         }
     }
 
@@ -261,6 +272,7 @@ impl Table {
         let mut removed = 0;
         for _ in 0..places {
             let (segment, index) = self.cursor;
+            self.segments[segment].prefetch_head(index + SWEEP_AHEAD, self.stride);
             if index >= self.segments[segment].capacity {
                 self.cursor = ((segment + 1) % SEGMENTS, 0);
             } else if !self.segments[segment].is_free(index) && self.is_dead(segment, index, now) {

@@ -13,6 +13,7 @@
 mod saved;
 
 use crate::engine::cut::Watch;
+use crate::engine::prefetch::prefetch_line;
 use crate::engine::time::{Span, Timestamp};
 
 /// Words of a block: the generation, seven words of the newer and seven of the older counts, one to fill the line.
@@ -116,7 +117,7 @@ impl Overflow {
 
     /// What is known of a key at `at`, over at least `window`; nothing when no sketch has that window.
     pub fn estimate(&self, window: Span, key: u64, at: Timestamp) -> Estimate {
-        let Some(sketch) = self.sketches.iter().find(|sketch| sketch.window == millis(window)) else {
+        let Some(sketch) = self.sketch(window).filter(|sketch| !sketch.words.is_empty()) else {
             return Estimate::default();
         };
         let (now, place) = (sketch.generation(at), Place::of(key, self.blocks));
@@ -135,6 +136,18 @@ impl Overflow {
             began,
             blurred: newer.blurred || older.blurred,
         }
+    }
+
+    /// Asks the processor to load what is known of a key.
+    pub fn prefetch(&self, window: Span, key: u64) {
+        if let Some(sketch) = self.sketch(window).filter(|sketch| !sketch.words.is_empty()) {
+            prefetch_line(&sketch.words[Place::of(key, self.blocks).range()]);
+        }
+    }
+
+    fn sketch(&self, window: Span) -> Option<&Sketch> {
+        let wanted = millis(window);
+        self.sketches.iter().find(|sketch| sketch.window == wanted)
     }
 
     /// Counts `n` more for a key at `at`.
@@ -287,9 +300,12 @@ struct Level {
 
 impl Level {
     fn of(cells: &[u32]) -> Self {
-        let mut counts: [u8; CELLS] = std::array::from_fn(|cell| get(cells, cell) as u8);
-        counts.sort_unstable();
-        Self { middle: counts[CELLS / 2], high: counts[CELLS * 3 / 4].into() }
+        // What fills the array up is never among the lower ones.
+        let mut counts = [u8::MAX; CELLS.next_multiple_of(16)];
+        for (four, word) in counts.chunks_exact_mut(4).zip(cells) {
+            four.copy_from_slice(&word.to_le_bytes());
+        }
+        Self { middle: smallest(&counts, CELLS / 2), high: smallest(&counts, CELLS * 3 / 4).into() }
     }
 
     fn is_blurred(self) -> bool {
@@ -299,6 +315,15 @@ impl Level {
     fn taken_off(self) -> u32 {
         if self.is_blurred() { self.high } else { 0 }
     }
+}
+
+/// The count that so many others are not above: bit by bit, since counting along takes less time than sorting.
+fn smallest(counts: &[u8; 32], others: usize) -> u8 {
+    (0..8).rev().fold(0, |found, bit| {
+        let next = found | 1 << bit;
+        let below = counts.iter().fold(0u8, |sum, count| sum.wrapping_add(u8::from(*count < next)));
+        if usize::from(below) <= others { next } else { found }
+    })
 }
 
 fn get(cells: &[u32], cell: usize) -> u32 {
@@ -394,6 +419,18 @@ mod tests {
         let smaller = Overflow::new(vec![HOUR], 1 << 19).succeeding(&old);
         assert!(!smaller.is_used());
         assert_eq!(old.words().map(|(_, words)| words.is_empty()).collect::<Vec<_>>(), [true, false]);
+    }
+
+    proptest! {
+        #[test]
+        fn the_smallest_are_found_as_by_sorting(
+            words in prop::array::uniform7(prop_oneof![any::<u32>(), any::<u32>().prop_map(|word| word & 0x0302_0103)]),
+        ) {
+            let mut sorted: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            sorted.sort_unstable();
+            let level = Level::of(&words);
+            prop_assert_eq!((level.middle, level.high), (sorted[14], sorted[21].into()));
+        }
     }
 
     proptest! {

@@ -25,17 +25,21 @@ const GRAIN_WORDS: usize = 64;
 /// Words of the smallest segment but the first of a table.
 const LEAST_WORDS: usize = 256;
 
+/// Its head takes exactly one cache line: a table has 256 of them, of which an event needs any one.
 #[derive(Clone, Debug, Default)]
+#[repr(align(64))]
 pub(super) struct Segment {
-    words: Vec<u32>,
-    tags: Vec<u8>,
-    /// Where the first record starts.
-    base: usize,
+    words: Box<[u32]>,
+    tags: Box<[u8]>,
     pub(super) capacity: usize,
     pub(super) len: usize,
     /// While a cut is under way and this segment is not copied yet.
     watch: Option<Box<Watch>>,
+    /// Where the first record starts: less than a cache line from the first word.
+    base: u32,
 }
+
+const _: () = assert!(size_of::<Segment>() == LINE_BYTES);
 
 /// Where a probe ended.
 pub(super) enum Probe {
@@ -45,9 +49,9 @@ pub(super) enum Probe {
 
 impl Segment {
     pub(super) fn with_capacity(capacity: usize, stride: usize) -> Self {
-        let words = vec![0u32; Self::words_of(capacity, stride)];
-        let base = words.as_ptr().align_offset(LINE_BYTES).min(LINE_WORDS);
-        Self { words, tags: vec![0; capacity], base, capacity, len: 0, watch: None }
+        let words = vec![0u32; Self::words_of(capacity, stride)].into_boxed_slice();
+        let base = words.as_ptr().align_offset(LINE_BYTES).min(LINE_WORDS) as u32;
+        Self { words, tags: vec![0; capacity].into_boxed_slice(), base, capacity, len: 0, watch: None }
     }
 
     /// Bytes of a segment of so many records.
@@ -79,9 +83,15 @@ impl Segment {
         if index + 1 == self.capacity { 0 } else { index + 1 }
     }
 
+    /// The word that a place begins with.
+    #[inline]
+    fn start(&self, index: usize, stride: usize) -> usize {
+        self.base as usize + index * stride
+    }
+
     #[inline]
     pub(super) fn record(&self, index: usize, stride: usize) -> &[u32] {
-        let start = self.base + index * stride;
+        let start = self.start(index, stride);
         &self.words[start..start + stride]
     }
 
@@ -89,15 +99,15 @@ impl Segment {
     #[inline]
     pub(super) fn record_mut(&mut self, index: usize, stride: usize) -> &mut [u32] {
         self.keep(index, stride);
-        let start = self.base + index * stride;
+        let start = self.start(index, stride);
         &mut self.words[start..start + stride]
     }
 
     /// Before every change of a place.
     #[inline]
     fn keep(&mut self, index: usize, stride: usize) {
+        let start = self.start(index, stride);
         if let Some(watch) = &mut self.watch {
-            let start = self.base + index * stride;
             watch.save(index, &self.words[start..start + stride]);
         }
     }
@@ -110,7 +120,7 @@ impl Segment {
 
     #[inline]
     pub(super) fn key(&self, index: usize, stride: usize) -> u64 {
-        let start = self.base + index * stride;
+        let start = self.start(index, stride);
         u64::from(self.words[start]) | u64::from(self.words[start + 1]) << 32
     }
 
@@ -135,6 +145,14 @@ impl Segment {
     pub(super) fn prefetch_tags(&self, key: u64) {
         if self.capacity > 0 {
             prefetch_line(&self.tags[self.home(key)..]);
+        }
+    }
+
+    /// Asks the processor for the head of a record, if there is one at a place.
+    #[inline]
+    pub(super) fn prefetch_head(&self, index: usize, stride: usize) {
+        if self.tags.get(index).is_some_and(|tag| *tag != 0) {
+            prefetch_line(&self.words[self.start(index, stride)..]);
         }
     }
 
@@ -183,7 +201,7 @@ impl Segment {
 
     fn move_record(&mut self, from: usize, to: usize, stride: usize) {
         self.keep(to, stride);
-        let (from_word, to_word) = (self.base + from * stride, self.base + to * stride);
+        let (from_word, to_word) = (self.start(from, stride), self.start(to, stride));
         self.words.copy_within(from_word..from_word + stride, to_word);
         self.tags[to] = self.tags[from];
     }
@@ -237,7 +255,7 @@ impl Segment {
             return Err(Damaged);
         }
         let mut new = Self::with_capacity(capacity, stride);
-        let mut start = new.base;
+        let mut start = new.start(0, stride);
         for words in array.words() {
             new.words[start..start + words.len()].copy_from_slice(words);
             start += words.len();
@@ -253,7 +271,7 @@ impl Segment {
     }
 
     fn records(&self, entries: std::ops::Range<usize>, stride: usize) -> &[u32] {
-        &self.words[self.base + entries.start * stride..self.base + entries.end * stride]
+        &self.words[self.start(entries.start, stride)..self.start(entries.end, stride)]
     }
 }
 
