@@ -6,7 +6,7 @@
 //! early, and until a horizon later duplicates may go unnoticed: it is counted, and told by
 //! [`Duplicates::is_shortened`].
 //!
-//! While a cut is under way a [`Watch`] is told of every entry before it changes, in `Segment::put`, the only place that
+//! While a cut is under way a watch is told of every entry before it changes, in `Segment::put`, the only place that
 //! changes one. A generation that is dropped before it is copied is kept until then, beyond the budget.
 
 mod saved;

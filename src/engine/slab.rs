@@ -6,7 +6,7 @@
 //! same order. When the budget is used up `alloc` says so and the caller stays with what it has. Whoever drops a record
 //! frees its blocks.
 //!
-//! While a cut is under way a [`Watch`] is told of every block before it changes, in `Slab::block_mut`, the only way to
+//! While a cut is under way a watch is told of every block before it changes, in `Slab::block_mut`, the only way to
 //! the words of a block.
 
 mod saved;

@@ -23,7 +23,7 @@ pub(super) fn write(decision: &Decision<'_>) -> Box<[u8]> {
     to.finish()
 }
 
-/// The decision that [`write`] wrote.
+/// The decision that [`write()`] wrote.
 pub(super) fn read(bytes: &[u8]) -> Option<Revision> {
     let mut from = Reader::new(bytes);
     Some(Revision {
