@@ -333,7 +333,7 @@ impl Stage {
             self.sender.send((user % self.partitions as u64) as i32, &user.to_string(), &text);
             self.sent += 1;
         }
-        thread::sleep(Duration::from_millis(5));
+        thread::sleep(Duration::from_millis(20));
     }
 
     /// Keeps the stream flowing until something holds.
