@@ -35,7 +35,7 @@ pub(super) fn judge(
 ) -> Judged {
     let guard = policy.settings.shared_address.as_ref().filter(|_| shared);
     let told = Expected::default();
-    let mut bench = Bench { policy, exceptions, event, look, guard, told, asked: Vec::new() };
+    let mut bench = Bench { policy, exceptions, event, look, guard, told, endless: false, asked: Vec::new() };
     bench.bind();
     let mut rules_ran = false;
     if !look.trusted && bench.told.verdict < Verdict::Block {
@@ -56,6 +56,8 @@ struct Bench<'b> {
     look: &'b Look,
     guard: Option<&'b SharedAddress>,
     told: Expected,
+    /// No wait helps.
+    endless: bool,
     asked: Vec<Option<Verdict>>,
 }
 
@@ -65,6 +67,7 @@ impl Bench<'_> {
         if let Some(binding) = &self.look.binding {
             self.told.reasons.push(demand(&binding.id, binding.verdict));
             self.raise(binding.verdict, binding.left.map(|left| Range::whole(left.millis())));
+            self.endless |= binding.verdict >= Verdict::Reject && binding.left.is_none();
         }
     }
 
@@ -96,6 +99,7 @@ impl Bench<'_> {
             let verdict = held.map_or(own, |guard| guard.cap);
             self.told.reasons.push(reason(verdict));
             self.raise(verdict, refusal.wait.filter(|_| verdict == Verdict::Reject));
+            self.endless |= verdict >= Verdict::Reject && refusal.wait.is_none();
             self.asked.push(Some(verdict));
         }
     }
@@ -197,7 +201,8 @@ impl Bench<'_> {
             b.verdict.cmp(&a.verdict).then(b.points.unsigned_abs().cmp(&a.points.unsigned_abs()))
         });
         self.told.reasons.push(adds("prior", settings.prior));
-        self.told.retry_after = self.told.retry_after.filter(|_| self.told.verdict >= Verdict::Reject);
+        let waits = self.told.verdict >= Verdict::Reject && !self.endless;
+        self.told.retry_after = self.told.retry_after.filter(|_| waits);
         let wait = |span: Span| self.look.at.after(span);
         let held = self.told.verdict == Verdict::Hold;
         self.told.hold = held.then(|| (wait(settings.hold_timeout), settings.hold_default));
