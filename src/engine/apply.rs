@@ -108,6 +108,11 @@ impl Engine {
         self.plan.longest_window
     }
 
+    /// The same for an engine that a policy would lay out.
+    pub fn longest_window_of(policy: &Policy) -> Span {
+        Plan::new(policy, None).longest_window
+    }
+
     /// Applies [`Input::Event`] with what [`Engine::prepare`] of this engine worked out of the same event.
     pub fn apply_prepared(
         &mut self,

@@ -149,22 +149,18 @@ impl Logs for KafkaLogs {
         journal_tail::newest(&self.settings)
     }
 
-    fn partitions(&mut self, topic: Topic) -> Result<i32, FollowError> {
-        Ok(self.lookup.partitions(topic, PATIENCE)?)
-    }
-
     fn held(&mut self, topic: Topic, partition: i32) -> Result<(i64, i64), FollowError> {
         let held = self.lookup.held(topic, partition, PATIENCE)?;
         Ok((held.low, held.high))
     }
 
     fn committed(&mut self, topic: Topic) -> Result<Vec<Option<i64>>, FollowError> {
-        let partitions = self.partitions(topic)?;
+        let partitions = self.lookup.partitions(topic, PATIENCE)?;
         Ok(self.lookup.committed(topic, partitions, PATIENCE)?)
     }
 
     fn at_time(&mut self, topic: Topic, at: Timestamp) -> Result<Vec<Option<i64>>, FollowError> {
-        let partitions = self.partitions(topic)?;
+        let partitions = self.lookup.partitions(topic, PATIENCE)?;
         Ok(self.lookup.at_time(topic, partitions, at.millis(), PATIENCE)?)
     }
 

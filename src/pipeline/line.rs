@@ -265,13 +265,6 @@ impl Line {
         })
         .collect()
     }
-
-    /// Whether this is the state right behind a record: the same lineage, number and chain.
-    pub fn is_behind(&self, record: &JournalRecord) -> bool {
-        record.lineage == self.lineage
-            && record.seq + 1 == self.next
-            && record.chain == self.chain.to_string()
-    }
 }
 
 fn check_basis(record: &JournalRecord, basis: &str) -> Result<(), Broken> {
@@ -329,7 +322,7 @@ mod tests {
             let read = follower.expect(&record, &names()).expect("the next one");
             assert_eq!((read.ranges[0].from, read.ranges[0].to, read.skipped.len()), (from, to, 1));
             follower.follow(&record, &read, 7).expect("the same outputs");
-            assert!(follower.is_behind(&record));
+            assert_eq!(follower, live);
         }
         assert_eq!(live, follower);
         assert_eq!(live.positions[&(Topic::Interactions, 0)], 20);

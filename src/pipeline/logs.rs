@@ -56,12 +56,6 @@ pub trait Logs {
     /// See [`FollowError`].
     fn newest(&mut self) -> Result<Option<JournalRecord>, FollowError>;
 
-    /// The number of partitions of an input topic.
-    ///
-    /// # Errors
-    /// See [`FollowError`].
-    fn partitions(&mut self, topic: Topic) -> Result<i32, FollowError>;
-
     /// The first offset that a partition holds, and one past its last committed record, now.
     ///
     /// # Errors

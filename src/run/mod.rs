@@ -91,10 +91,7 @@ impl Service {
         if let Some(desk) = &desk {
             tracing::info!(address = %desk.address(), "serving /metrics, /healthz, /readyz and /v1/subjects");
         }
-        begin::check_topics(
-            &self.config,
-            Engine::new(self.policy.load_full(), setup::seed(&self.config)).longest_window(),
-        )?;
+        begin::check_topics(&self.config, Engine::longest_window_of(&self.policy.load()))?;
         for check in [Check::Brokers, Check::Topics] {
             self.readiness.pass(check);
         }

@@ -66,7 +66,8 @@ pub struct Generation {
 }
 
 impl Generation {
-    pub(super) fn of(generation: u64, meta: &Meta, files: u32, bytes: u64) -> Self {
+    /// What a list shows of a checkpoint of `files` files and `bytes` bytes.
+    pub fn of(generation: u64, meta: &Meta, files: u32, bytes: u64) -> Self {
         Self {
             generation,
             semantics: meta.semantics.clone(),

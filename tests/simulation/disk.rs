@@ -56,19 +56,8 @@ impl Disk {
     pub fn publish(&mut self, checkpoint: Unpublished) {
         self.written += 1;
         let meta = checkpoint.meta;
-        let generation = Generation {
-            generation: self.written,
-            semantics: meta.semantics.clone(),
-            basis: meta.basis.clone(),
-            policy: meta.policy.clone(),
-            lineage: meta.lineage.clone(),
-            seq: meta.seq,
-            chain: meta.chain.clone(),
-            journal_from: meta.journal_from,
-            created_at: meta.created_at,
-            files: 1,
-            bytes: checkpoint.pages.iter().map(|page| page.bytes() as u64).sum(),
-        };
+        let bytes = checkpoint.pages.iter().map(|page| page.bytes() as u64).sum();
+        let generation = Generation::of(self.written, &meta, 1, bytes);
         self.published.insert(0, (generation, meta, checkpoint.pages));
         self.published.truncate(KEEP);
     }

@@ -75,10 +75,6 @@ impl Logs for MemoryLogs {
         Ok(broker.log(Topic::Journal, 0).records.last().map(|record| decoded(record.value.as_deref())))
     }
 
-    fn partitions(&mut self, topic: Topic) -> Result<i32, FollowError> {
-        Ok(self.broker.borrow().partitions(topic))
-    }
-
     fn held(&mut self, topic: Topic, partition: i32) -> Result<(i64, i64), FollowError> {
         Ok((0, self.broker.borrow().log(topic, partition).end))
     }
