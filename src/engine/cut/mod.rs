@@ -113,7 +113,7 @@ impl Engine {
     fn fill(&mut self, array: Array) -> Result<(), Damaged> {
         let Place { kind, part, .. } = array.place();
         match (kind, part as usize) {
-            (Kind::Records | Kind::Blocks | Kind::Sketch, part) => {
+            (Kind::Index | Kind::Records | Kind::Blocks | Kind::Sketch, part) => {
                 let profiles = [&mut self.users, &mut self.devices, &mut self.addresses];
                 let mut tables = self.tables.iter_mut().chain(profiles);
                 tables.nth(part).ok_or(Damaged)?.fill(array)
@@ -125,8 +125,8 @@ impl Engine {
         }
     }
 
-    fn check_blocks(&self) -> Result<(), Damaged> {
+    fn check_tables(&self) -> Result<(), Damaged> {
         let mut tables = self.tables.iter().chain([&self.users, &self.devices, &self.addresses]);
-        tables.try_for_each(Table::check_blocks)
+        tables.try_for_each(Table::check)
     }
 }
