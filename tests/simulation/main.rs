@@ -15,6 +15,7 @@ mod logs;
 mod world;
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -25,27 +26,41 @@ use weir::engine::policy::Policy;
 use weir::engine::policy::load::load;
 use weir::pipeline::{Foundry, basis};
 use weir::stream::{Topic, TopicNames};
+use weir::verify::history::Verdict;
 use weir::wire::interaction::DecodeLimits;
 
 use broker::Broker;
 use bug::Bug;
 use dice::Dice;
+use disk::Disk;
 use instance::{Instance, Seen};
 use world::World;
 
 /// Seeds that CI runs.
 const SEEDS: u64 = 60;
+/// Seeds within which a planted bug must be found.
+const SEEDS_A_BUG: u64 = 100;
 /// Steps of a run in which anything may go wrong.
 const STEPS: u64 = 1_500;
 /// The secret of all runs.
 pub const SEED: HashSeed = HashSeed(1, 2);
 
-/// The standard policy, and the same with another threshold.
+/// The standard policy with limits that a short stream meets, and the same with another threshold.
 fn policies() -> Vec<Arc<Policy>> {
-    let files = standard::files();
-    let changed = files.iter().map(|(name, text)| (name.clone(), format!("{text}\n# another text\n")));
-    let both = [files.clone(), changed.collect()];
-    both.map(|files| load(&files).expect("valid").policy).to_vec()
+    let with_limits = |max: u32| {
+        let words = "code: C, text: t, source: s, owner: o";
+        let limits = format!(
+            "version: 1\nlimits:\n\
+             \x20 - {{ id: busy, key: [user, action], window: 2m, max: {max}, verdict: challenge, {words} }}\n\
+             \x20 - {{ id: crowd, key: [target], window: 3m, max: 25, verdict: hold, {words} }}\n"
+        );
+        let mut files = standard::files();
+        files.push(("short.yaml".to_owned(), limits));
+        files
+    };
+    [12, 9]
+        .map(|max| load(&with_limits(max)).unwrap_or_else(|problems| panic!("{}", problems[0])).policy)
+        .to_vec()
 }
 
 fn foundry() -> Foundry {
@@ -55,7 +70,7 @@ fn foundry() -> Foundry {
 }
 
 /// One run, with a fault if one is planted; panics where something is wrong.
-fn run(seed: u64, policies: &[Arc<Policy>], bug: Option<Bug>) -> (Seen, check::Checked) {
+fn run(seed: u64, policies: &[Arc<Policy>], bug: Option<Bug>) -> (Seen, Verdict) {
     let foundry = foundry();
     let (mut dice, mut seen, mut world) = (Dice::new(seed), Seen::default(), World::default());
     let broker = Rc::new(RefCell::new(Broker::new(&world::topics(), world::begin())));
@@ -64,11 +79,7 @@ fn run(seed: u64, policies: &[Arc<Policy>], bug: Option<Bug>) -> (Seen, check::C
     for _ in 0..STEPS {
         match dice.below(400) {
             0 | 1 => instances[dice.below(2) as usize].crash(&mut seen),
-            3 if dice.one_in(20) => {
-                let end = broker.borrow().log(Topic::Journal, 0).end;
-                broker.borrow_mut().trim((Topic::Journal, 0), end - 30);
-            }
-            3 if dice.one_in(4) => instances[dice.below(2) as usize].disk.damage(),
+            3 => misfortune(&broker, &mut instances, &mut dice),
             2 => broker.borrow_mut().owner = dice.below(2) as usize,
             4..150 => world.turn(&mut broker.borrow_mut(), &mut dice),
             _ => instances[dice.below(2) as usize].step(&mut dice, &foundry, true, &mut seen),
@@ -76,6 +87,20 @@ fn run(seed: u64, policies: &[Arc<Policy>], bug: Option<Bug>) -> (Seen, check::C
     }
     heal(&broker, &mut instances[0], &foundry, &mut dice, &mut seen);
     (seen, check::everything(&broker, policies, &foundry))
+}
+
+/// A journal that is too short, a bad disk, a new machine.
+fn misfortune(broker: &RefCell<Broker>, instances: &mut [Instance; 2], dice: &mut Dice) {
+    let which = dice.below(2) as usize;
+    match dice.below(8) {
+        0 => {
+            let end = broker.borrow().log(Topic::Journal, 0).end;
+            broker.borrow_mut().trim((Topic::Journal, 0), end - dice.below(30) as i64);
+        }
+        1 => instances[which].disk = Disk::default(),
+        2 | 3 => instances[which].disk.damage(),
+        _ => {}
+    }
 }
 
 /// No more faults: one owner comes to the end of all inputs.
@@ -103,15 +128,17 @@ fn every_seed_ends_with_each_input_decided_once_and_the_same_again() {
         Some(seed) => seed..seed + 1,
         None => 0..number("WEIR_SEEDS").unwrap_or(SEEDS),
     };
-    let (policies, mut all, mut events) = (policies(), Seen::default(), 0);
+    let (policies, mut all) = (policies(), Seen::default());
+    let mut checked = BTreeMap::<&str, u64>::new();
     for seed in seeds.clone() {
         let told = SeedNote(seed);
-        let (seen, checked) = run(seed, &policies, None);
+        let (seen, verdict) = run(seed, &policies, None);
         std::mem::forget(told);
         all.add(&seen);
-        events += checked.inputs;
+        verdict.checked.iter().for_each(|(what, count)| *checked.entry(what).or_default() += count);
     }
-    println!("{} seeds, {events} inputs: {all:?}", seeds.end - seeds.start);
+    println!("{} seeds: {all:?}", seeds.end - seeds.start);
+    checked.iter().for_each(|(what, count)| println!("{count:>10}  {what}"));
     let one = seeds.end - seeds.start == 1;
     assert!(
         one || (all.crashes > 0 && all.aborts > 0 && all.unknown > 0 && all.fenced > 0 && all.restored > 0),
@@ -128,9 +155,9 @@ fn every_planted_bug_is_found() {
             usual(panic);
         }
     }));
-    let found = Bug::ALL.map(|bug| (bug, (0..300).find(|seed| is_caught(*seed, &policies, bug))));
+    let found = Bug::ALL.map(|bug| (bug, (0..SEEDS_A_BUG).find(|seed| is_caught(*seed, &policies, bug))));
     for (bug, seed) in found {
-        let seeds = seed.unwrap_or_else(|| panic!("{bug:?} was not found in 300 seeds")) + 1;
+        let seeds = seed.unwrap_or_else(|| panic!("{bug:?} was not found in {SEEDS_A_BUG} seeds")) + 1;
         println!("{bug:?}: found after {seeds} seeds");
     }
 }
