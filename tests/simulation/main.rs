@@ -79,7 +79,7 @@ fn run(seed: u64, policies: &[Arc<Policy>], bug: Option<Bug>) -> (Seen, Verdict)
     let mut instances = [Instance::new(0, &broker, policies), Instance::new(1, &broker, policies)];
     for _ in 0..STEPS {
         match dice.below(400) {
-            0 | 1 => instances[dice.below(2) as usize].crash(&mut seen),
+            0 | 1 | 399 => instances[dice.below(2) as usize].crash(&mut seen),
             3 => misfortune(&broker, &mut instances, &mut dice),
             2 => broker.borrow_mut().owner = dice.below(2) as usize,
             4..150 => world.turn(&mut broker.borrow_mut(), &mut dice),
