@@ -8,6 +8,7 @@
 pub mod ban;
 pub mod check;
 pub mod checkpoint;
+pub mod evaluate;
 pub mod policy;
 pub mod replay;
 pub mod setup;
