@@ -23,7 +23,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("verify", &["engine", "wire"]),
     ("desk", &["clock", "config", "engine", "metrics"]),
     ("cli", &["config", "engine"]),
-    ("commands", &["cli", "clock", "config", "engine", "replay", "state", "stream", "verify", "wire"]),
+    ("commands", &["cli", "clock", "config", "engine", "replay", "sim", "state", "stream", "verify", "wire"]),
     ("demo", &["cli", "clock", "config", "engine", "pipeline", "sim", "stream", "wire"]),
     (
         "run",
