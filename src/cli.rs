@@ -31,10 +31,12 @@ pub mod exit {
 
 mod checkpoint;
 mod evaluate;
+mod simulate;
 mod verify;
 
 pub use self::checkpoint::{CheckpointAction, CheckpointArgs, StateArgs};
 pub use self::evaluate::{EvaluateArgs, EventFormat, LabelKind};
+pub use self::simulate::SimulateArgs;
 pub use self::verify::VerifyArgs;
 
 const EXIT_CODES: &str = "\
@@ -77,6 +79,9 @@ pub enum Command {
     /// Measure how well it detects, over events whose truth is known
     #[command(after_help = evaluate::HELP)]
     Evaluate(Box<EvaluateArgs>),
+    /// Make traffic with known attackers in it, to try a policy on
+    #[command(after_help = simulate::HELP)]
+    Simulate(SimulateArgs),
     /// Check the configuration and the policy; tell all problems at once
     #[command(after_help = CHECK_HELP)]
     Check(CheckArgs),

@@ -26,7 +26,10 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("cli", &["config", "engine"]),
     (
         "commands",
-        &["cli", "clock", "config", "engine", "evaluate", "replay", "state", "stream", "verify", "wire"],
+        &[
+            "cli", "clock", "config", "engine", "evaluate", "replay", "sim", "state", "stream", "verify",
+            "wire",
+        ],
     ),
     ("demo", &["cli", "clock", "config", "engine", "pipeline", "sim", "stream", "wire"]),
     (

@@ -13,6 +13,7 @@ pub mod policy;
 pub mod replay;
 pub mod setup;
 pub mod signals;
+pub mod simulate;
 pub mod test;
 pub mod topics;
 pub mod verify;

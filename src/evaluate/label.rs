@@ -43,8 +43,18 @@ pub struct UnknownKind(pub String);
 pub struct Label {
     /// What it is.
     pub kind: Kind,
+    /// What the account is in whose name it happened, as far as this event tells: honest where somebody forged it, an
+    /// attacker where the account is stolen later.
+    pub account: Kind,
     /// Which group it belongs to.
     pub group: GroupId,
+}
+
+impl Label {
+    /// An event of an account that is what it does.
+    pub fn plain(kind: Kind, group: GroupId) -> Self {
+        Self { kind, account: kind, group }
+    }
 }
 
 /// Number of a group in its [`Groups`].

@@ -6,15 +6,19 @@
 //! figures, to the last digit. The last verdict on an event counts: a revision supersedes what was said before.
 
 pub mod book;
+pub mod bounds;
 pub mod cause;
 pub mod figures;
 pub mod interval;
 pub mod label;
 pub mod read;
+mod rehearsal;
 pub mod report;
+pub mod suite;
 mod trial;
 
 pub use self::book::Book;
 pub use self::figures::Figures;
 pub use self::label::{GroupId, Groups, Kind, Label};
+pub use self::rehearsal::Rehearsal;
 pub use self::trial::Trial;

@@ -56,6 +56,8 @@ impl Side {
 pub struct Account {
     /// Its honest events and its attacks.
     sides: [Side; 2],
+    /// An attacker's, by any of its labels.
+    is_attacker: bool,
     /// The group of its first labelled event; of its first attack, once there is one.
     pub group: GroupId,
     /// The largest exit it was seen at, once all is read.
@@ -67,9 +69,9 @@ pub struct Account {
 }
 
 impl Account {
-    /// Attack, as soon as one of its events is.
+    /// Attack, as soon as one of its labels says that it is an attacker's. What others forge in its name does not.
     pub fn kind(&self) -> Kind {
-        if self.side(Kind::Attack).events > 0 { Kind::Attack } else { Kind::Honest }
+        if self.is_attacker { Kind::Attack } else { Kind::Honest }
     }
 
     /// Its events of one kind.
@@ -77,16 +79,21 @@ impl Account {
         &self.sides[kind as usize]
     }
 
-    /// The events that it is judged by: its attacks, or all of them when it is honest.
+    /// The events that it is judged by: its attacks, or what it did itself when it is honest.
     pub fn judged(&self) -> &Side {
         self.side(self.kind())
     }
 
+    fn has_attacked(&self) -> bool {
+        self.is_attacker && self.side(Kind::Attack).events > 0
+    }
+
     /// One decision on one of its events.
     pub fn decided(&mut self, label: Label, verdict: Verdict, cause: Cause, score: i32) {
-        if label.kind == Kind::Attack && self.kind() == Kind::Honest {
+        if label.kind == Kind::Attack && label.account == Kind::Attack && !self.has_attacked() {
             self.group = label.group;
         }
+        self.is_attacker |= label.account == Kind::Attack;
         let side = &mut self.sides[label.kind as usize];
         side.events = side.events.saturating_add(1);
         side.change(verdict, cause, 1);
@@ -116,8 +123,14 @@ impl Accounts {
             return *number;
         }
         let number = u32::try_from(self.list.len()).expect("fewer than 2^32 accounts fit into memory");
-        let account =
-            Account { sides: Default::default(), group, exit: None, banned: Default::default(), is_user };
+        let account = Account {
+            sides: Default::default(),
+            is_attacker: false,
+            group,
+            exit: None,
+            banned: Default::default(),
+            is_user,
+        };
         self.list.push(account);
         self.numbers.insert(name.into(), number);
         number

@@ -9,7 +9,7 @@ mod events;
 mod exits;
 mod group;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 pub use self::account::{ABOVE_ALLOW, Account, Accounts, Side};
 pub use self::events::{Events, Word};
@@ -30,6 +30,9 @@ use crate::engine::verdict::Verdict;
 use crate::pipeline::Tally;
 use crate::replay::Heard;
 
+/// How many events ended in which verdict, weakest first.
+pub type Verdicts = [u64; Verdict::ALL.len()];
+
 /// See the module.
 #[derive(Clone, Debug, Default)]
 pub struct Book {
@@ -44,6 +47,8 @@ pub struct Book {
     pub events: Events,
     /// Attack groups.
     pub groups: HashMap<GroupId, GroupBook>,
+    /// Labelled events by action, then by kind: how many ended in which verdict.
+    pub actions: BTreeMap<String, [Verdicts; 2]>,
     /// When a case on a target was first opened.
     pub target_cases: HashMap<String, Timestamp>,
     /// Decisions on events without a label.
@@ -71,12 +76,12 @@ impl Book {
             self.tally.decide(judgement.verdict);
             self.now = self.now.max(judgement.effective_at);
         }
-        // What time brought comes before what the event brought; a ban is known before the decision that names it.
-        self.told(heard.outputs);
         match label {
             Some(label) => self.decided(heard, label),
             None => self.unlabelled += u64::from(heard.outputs.judgement.is_some()),
         }
+        // The judgement comes first: a case or revision that is told with it may be about this very event.
+        self.told(heard.outputs);
     }
 
     /// Enters what is told beside a judgement.
@@ -119,6 +124,7 @@ impl Book {
         if let Some(account) = self.accounts.get_mut(number) {
             account.decided(label, verdict, cause, judgement.score);
         }
+        self.action(&event.action, label.kind)[verdict as usize] += 1;
         let score = events::held(judgement.score);
         self.events.set(heard.line, Word { label, verdict, cause, score });
         if label.kind == Kind::Attack {
@@ -135,6 +141,9 @@ impl Book {
         let score = events::held(judgement.score);
         let Some(before) = self.events.revise(line, verdict, cause, score) else { return };
         let event = &revision.event;
+        let verdicts = self.action(&event.action, before.label.kind);
+        verdicts[before.verdict as usize] = verdicts[before.verdict as usize].saturating_sub(1);
+        verdicts[verdict as usize] += 1;
         let name = match (&event.user, judgement.address) {
             (Some(user), _) => user.to_string(),
             (None, address) => address.map_or(" ".to_owned(), |address| format!(" {address}")),
@@ -149,6 +158,14 @@ impl Book {
             let allowed = |verdict| verdict == Verdict::Allow;
             group.revised(aim, allowed(before.verdict), allowed(verdict), self.now);
         }
+    }
+
+    fn action(&mut self, action: &str, kind: Kind) -> &mut Verdicts {
+        if !self.actions.contains_key(action) {
+            self.actions.insert(action.to_owned(), Default::default());
+        }
+        let kinds = self.actions.get_mut(action).expect("it was put there above");
+        &mut kinds[kind as usize]
     }
 
     fn case(&mut self, case: &Case) {

@@ -16,8 +16,8 @@ pub use self::group::{Counts, GroupFigures, HonestGroup, Pushed};
 pub use self::harm::{ExitHarm, Harm, Met, harm};
 pub use self::rate::{Rate, Unit};
 
-use super::book::{Account, Book};
-use super::label::Groups;
+use super::book::{Account, Book, Verdicts};
+use super::label::{Groups, Kind};
 use crate::engine::verdict::Verdict;
 
 /// All figures of one evaluation.
@@ -31,6 +31,8 @@ pub struct Figures {
     pub events: Vec<Confusion>,
     /// What honest accounts met.
     pub harm: Harm,
+    /// Labelled events by action and kind, by last verdict.
+    pub actions: Vec<ActionFigures>,
     /// Each scenario.
     pub scenarios: Vec<ScenarioFigures>,
     /// Each attack group.
@@ -62,6 +64,28 @@ pub struct Read {
     pub ban_changes: u64,
 }
 
+/// Events of one action and kind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ActionFigures {
+    /// What is done.
+    pub action: String,
+    /// By whom.
+    pub kind: Kind,
+    /// Events by the verdict that holds.
+    pub verdicts: BTreeMap<&'static str, u64>,
+}
+
+impl ActionFigures {
+    /// Events whose last verdict is at least this, and all of them.
+    pub fn at_least(&self, verdict: Verdict) -> (u64, u64) {
+        let of = |from: Verdict| {
+            let strong = Verdict::ALL.into_iter().filter(|verdict| *verdict >= from);
+            strong.filter_map(|verdict| self.verdicts.get(verdict.name())).sum()
+        };
+        (of(verdict), of(Verdict::Allow))
+    }
+}
+
 /// One scenario: its accounts alone.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ScenarioFigures {
@@ -84,6 +108,7 @@ impl Figures {
             accounts: confusions(all.clone(), Unit::Accounts),
             events: confusions(all.clone(), Unit::Events),
             harm: harm(all.clone(), &book.exits),
+            actions: actions(book),
             scenarios: scenarios(book, groups),
             groups: group::groups(book, groups),
             honest_groups: group::honest_groups(book, groups),
@@ -105,6 +130,19 @@ impl Read {
             ban_changes: book.ban_changes,
         }
     }
+}
+
+fn actions(book: &Book) -> Vec<ActionFigures> {
+    let one = |(action, kind, verdicts): (&String, Kind, &Verdicts)| ActionFigures {
+        action: action.clone(),
+        kind,
+        verdicts: Verdict::ALL.map(|verdict| (verdict.name(), verdicts[verdict as usize])).into(),
+    };
+    let each = book
+        .actions
+        .iter()
+        .flat_map(|(action, kinds)| Kind::ALL.map(|kind| (action, kind, &kinds[kind as usize])));
+    each.filter(|(_, _, verdicts)| verdicts.iter().any(|count| *count > 0)).map(one).collect()
 }
 
 fn scenarios(book: &Book, groups: &Groups) -> Vec<ScenarioFigures> {

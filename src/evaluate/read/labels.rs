@@ -75,20 +75,30 @@ impl Labels {
 
     /// The label of an event: its own, else its account's.
     pub fn of(&mut self, user: Option<&str>, event_id: &str, at: Timestamp) -> Option<Label> {
-        if !self.events.is_empty() {
-            let both = user.map(|user| both(event_id, user));
-            let own = both.filter(|both| self.events.contains_key(both.as_str()));
-            if let Some(event) = self.events.get_mut(own.as_deref().unwrap_or(event_id)) {
-                event.met = true;
-                return Some(event.label);
+        let account = user.and_then(|user| self.accounts.get_mut(user)).map(|account| {
+            account.met = true;
+            match account.from {
+                Some((from, group)) if at < from => Label { kind: Kind::Honest, group, ..account.label },
+                _ => account.label,
             }
+        });
+        match self.event_of(user, event_id) {
+            Some(own) => {
+                Some(Label { account: account.map_or(own.account, |account| account.account), ..own })
+            }
+            None => account,
         }
-        let account = self.accounts.get_mut(user?)?;
-        account.met = true;
-        match account.from {
-            Some((from, group)) if at < from => Some(Label { kind: Kind::Honest, group }),
-            _ => Some(account.label),
+    }
+
+    fn event_of(&mut self, user: Option<&str>, event_id: &str) -> Option<Label> {
+        if self.events.is_empty() {
+            return None;
         }
+        let both = user.map(|user| both(event_id, user));
+        let own = both.filter(|both| self.events.contains_key(both.as_str()));
+        let event = self.events.get_mut(own.as_deref().unwrap_or(event_id))?;
+        event.met = true;
+        Some(event.label)
     }
 
     /// Tells the labels that no event met.
@@ -129,7 +139,7 @@ impl Labels {
         if let Some(target) = get(columns.target) {
             groups.aim(group, target);
         }
-        let label = Label { kind, group };
+        let label = Label::plain(kind, group);
         let from = from.map(|from| (from, groups.number(scenario, "")));
         let repeated = match (get(columns.event), get(columns.user)) {
             (Some(event), user) => self.event(event, user.unwrap_or_default(), label, row.line),

@@ -178,7 +178,7 @@ impl Bound {
         if let Some(action) = &how.action {
             event.entry("action").or_insert_with(|| json!(action));
         }
-        let label = kind.map(|kind| Label { kind, group: groups.number(scenario, group) });
+        let label = kind.map(|kind| Label::plain(kind, groups.number(scenario, group)));
         Ok((Value::Object(event).to_string().into_bytes(), label))
     }
 }

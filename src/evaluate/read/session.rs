@@ -73,10 +73,8 @@ impl Session {
 
     fn lines(&mut self, trial: &mut Trial<'_>, name: &str, from: Box<dyn Read>) -> io::Result<u64> {
         let mut lines = Lines::new(from);
-        let fallback = self
-            .mapping
-            .label
-            .map(|kind| Label { kind, group: self.groups.number(&self.mapping.scenario, "") });
+        let group = self.groups.number(&self.mapping.scenario, "");
+        let fallback = self.mapping.label.map(|kind| Label::plain(kind, group));
         let mut line = 0;
         while lines.advance()? {
             let mut block = lines.lines();
