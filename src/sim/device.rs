@@ -106,11 +106,6 @@ impl Maker {
         copy
     }
 
-    /// A model by its share of the market.
-    pub(super) fn model(&self, dice: &mut Dice) -> &'static Model {
-        &MARKET[dice.index(&self.models)]
-    }
-
     /// A desktop model by its share.
     pub(super) fn desktop_model(&self, dice: &mut Dice) -> &'static Model {
         &MARKET[FIRST_DESKTOP + dice.index(&self.desktops)]

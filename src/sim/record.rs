@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::act::outbox::{Draft, Object};
+use super::device::Device;
 use super::dice::mix;
 use super::event::Action;
 use super::world::people::{self, Member};
@@ -19,8 +20,12 @@ pub(super) struct Scribe {
 
 impl Scribe {
     pub(super) fn new(world: &World) -> Self {
-        let json = |device| serde_json::value::to_raw_value(device).expect("its keys and values are text");
-        Self { devices: world.people.devices.iter().map(json).collect() }
+        let people = &world.people;
+        let json = |(device, number)| {
+            let shown = Shown { device, webdriver: people.automated.contains(&number) };
+            serde_json::value::to_raw_value(&shown).expect("its keys are text")
+        };
+        Self { devices: people.devices.iter().zip(0..).map(json).collect() }
     }
 
     /// Appends an event to `to` as one JSON object, without a line end.
@@ -94,6 +99,14 @@ fn attributes(draft: &Draft) -> Option<Attributes> {
         }
         _ => Attributes { coupon: None, password_tag: Some(format!("{:012x}", mix(0x7077, detail) >> 16)) },
     })
+}
+
+/// A device, and whether its browser says that a program drives it.
+#[derive(Serialize)]
+struct Shown<'a> {
+    #[serde(flatten)]
+    device: &'a Device,
+    webdriver: bool,
 }
 
 /// The interaction as the contract names its fields.

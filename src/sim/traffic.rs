@@ -46,8 +46,8 @@ pub struct Told<'a> {
 pub struct CampaignTruth {
     /// Its name, as the labels have it.
     pub name: String,
-    /// What it is about, where it is about one thing.
-    pub target_id: Option<String>,
+    /// What it is about, as far as that has names.
+    pub target_ids: Vec<String>,
     /// Accounts that take part.
     pub accounts: u32,
     /// Events of it told so far.
@@ -134,14 +134,14 @@ impl Traffic {
             *events += 1;
             *first = Some(first.map_or(draft.at, |first| first.min(draft.at)));
         }
-        self.seen[draft.account as usize] = true;
+        self.seen[draft.account as usize] |= draft.action != Action::SignUp;
         self.line.clear();
         self.scribe.write(&self.world, draft, &mut self.line);
         let event_id = record::event_id(self.world.seed, draft.number);
         let user_id = record::user_id(self.world.seed, draft.account);
         let alone = draft.action == Action::SignUp || draft.forged.is_some();
         Told {
-            label: alone.then(|| self.row(&event_id, &user_id, truth, None)),
+            label: alone.then(|| self.row(&event_id, draft.account, truth, None)),
             event_id,
             at_ms: draft.append,
             occurred_at_ms: draft.at,
@@ -169,24 +169,25 @@ impl Traffic {
         self.labelled = at + 1;
         let member = &self.world.people.members[at];
         let from = (member.from > 0).then_some(member.from);
-        Some(self.row("", &record::user_id(self.world.seed, at as u32), member.truth, from))
+        Some(self.row("", at as u32, member.truth, from))
     }
 
-    fn row(&self, event_id: &str, user_id: &str, truth: Truth, from: Option<i64>) -> String {
+    fn row(&self, event_id: &str, account: u32, truth: Truth, from: Option<i64>) -> String {
         let gang = match truth {
             Truth::Honest => None,
             Truth::Attacker { campaign } => self.gangs.get(campaign as usize),
         };
-        let target = gang.and_then(|gang| record::target_id(&self.world, gang.target));
+        let target = gang.and_then(|gang| record::target_id(&self.world, gang.target_of(account)));
+        let user_id = record::user_id(self.world.seed, account);
         let group = gang.map(|gang| gang.name.as_str()).unwrap_or_default();
-        labels::row(event_id, user_id, self.scenario.name, truth, group, target.as_deref(), from)
+        labels::row(event_id, &user_id, self.scenario.name, truth, group, target.as_deref(), from)
     }
 
     /// The campaigns, with what was told of them so far.
     pub fn campaigns(&self) -> Vec<CampaignTruth> {
         let told = |(gang, (events, first)): (&Gang, &(u64, Option<i64>))| CampaignTruth {
             name: gang.name.clone(),
-            target_id: record::target_id(&self.world, gang.target),
+            target_ids: gang.targets.iter().filter_map(|one| record::target_id(&self.world, *one)).collect(),
             accounts: gang.accounts,
             events: *events,
             first_at_ms: *first,

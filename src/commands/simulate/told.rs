@@ -33,7 +33,11 @@ impl Summary {
             self.events, self.attack
         );
         for campaign in traffic.campaigns() {
-            let target = campaign.target_id.unwrap_or_else(|| "no single target".to_owned());
+            let target = match campaign.target_ids.as_slice() {
+                [] => "no target".to_owned(),
+                [one] => one.clone(),
+                many => format!("{} targets", many.len()),
+            };
             let first = campaign.first_at_ms.map(|at| at.to_string()).unwrap_or_default();
             write!(
                 text,
@@ -53,7 +57,7 @@ impl Summary {
             .map(|campaign| {
                 json!({
                     "group": campaign.name,
-                    "target_id": campaign.target_id,
+                    "target_ids": campaign.target_ids,
                     "accounts": campaign.accounts,
                     "events": campaign.events,
                     "first_at": campaign.first_at_ms,

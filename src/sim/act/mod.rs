@@ -12,6 +12,7 @@ use std::net::IpAddr;
 
 use super::dice::Dice;
 use super::world::World;
+use super::world::people::Way;
 use outbox::Outbox;
 
 /// What a step works with.
@@ -30,15 +31,33 @@ pub(in crate::sim) struct Sitting {
     pub(in crate::sim) session: u64,
 }
 
+/// What an account can act from.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::sim) struct Kit {
+    pub(in crate::sim) devices: [u32; 2],
+    pub(in crate::sim) ways: [Way; 2],
+}
+
 impl Sitting {
     /// An account comes by: with its second device and by its second way in two of five visits.
-    pub(in crate::sim) fn begin(account: u32, stage: &mut Stage<'_>) -> Self {
+    pub(in crate::sim) fn begin(account: u32, at: i64, stage: &mut Stage<'_>) -> Self {
         let member = &stage.world.people.members[account as usize];
-        let device = member.devices[usize::from(stage.dice.chance(0.4))];
-        let way = member.ways[usize::from(stage.dice.chance(0.4))];
-        let ip = stage.world.people.seen(way, stage.dice);
-        Self { account, device, ip, session: stage.dice.bits() & 0xffff_ffff_ffff }
+        let kit = Kit { devices: member.devices, ways: member.ways };
+        Self::with(kit, account, at, stage)
     }
+
+    /// Somebody comes by as an account, with things that need not be its own.
+    fn with(kit: Kit, account: u32, at: i64, stage: &mut Stage<'_>) -> Self {
+        let device = kit.devices[usize::from(stage.dice.chance(0.4))];
+        let way = kit.ways[usize::from(stage.dice.chance(0.4))];
+        let ip = stage.world.people.seen(way, at, stage.dice);
+        Self { account, device, ip, session: session(stage.dice) }
+    }
+}
+
+/// A number for a session.
+fn session(dice: &mut Dice) -> u64 {
+    dice.bits() & 0xffff_ffff_ffff
 }
 
 /// Whoever acts.

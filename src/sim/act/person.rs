@@ -5,7 +5,7 @@
 //!   public sharing streams of national elections (CooRTweet package, German set, and others). [`WRITES`] follows that.
 //!   Every fifth visit only looks.
 //! - *What.* Mostly likes on what is fresh, popular or trending; some take a like back and give it again, some tap
-//!   twice; comments, of which a few share one short text; newcomers follow more than others.
+//!   twice; comments, of which a few share one short text; newcomers follow a little more than others.
 //! - *What looks bad and is not.* Mistyped passwords and coupons, people with dozens of writes, people who like a
 //!   whole page of one author in a minute, crowds of newcomers.
 
@@ -20,15 +20,15 @@ use super::{Sitting, Stage};
 
 /// Writing actions of a visit: weight in ten thousand, least, most.
 const WRITES: [(u64, u32, u32); 7] =
-    [(7800, 1, 1), (1350, 2, 2), (480, 3, 3), (280, 4, 4), (50, 5, 6), (30, 7, 12), (10, 13, 34)];
+    [(8000, 1, 1), (1300, 2, 2), (440, 3, 3), (190, 4, 4), (35, 5, 6), (27, 7, 12), (8, 13, 34)];
 
-/// Writing actions by weight; for newcomers the follow has its own weight.
+/// Writing actions by weight: of others, and of newcomers.
 const KINDS: [(Action, u64, u64); 6] = [
-    (Action::Like, 660, 590),
-    (Action::Comment, 120, 100),
-    (Action::Share, 80, 60),
-    (Action::Follow, 80, 150),
-    (Action::Message, 50, 40),
+    (Action::Like, 660, 650),
+    (Action::Comment, 120, 110),
+    (Action::Share, 80, 70),
+    (Action::Follow, 80, 90),
+    (Action::Message, 50, 50),
     (Action::CouponClaim, 10, 10),
 ];
 /// Articles somebody remembers to have liked.
@@ -122,7 +122,7 @@ impl Person {
     }
 
     fn arrive(&mut self, at: i64, stage: &mut Stage<'_>) -> i64 {
-        let sitting = Sitting::begin(self.account, stage);
+        let sitting = Sitting::begin(self.account, at, stage);
         let mut at = at;
         if !self.registered {
             self.registered = true;
@@ -144,7 +144,11 @@ impl Person {
             25.0
         };
         let visit = Visit { sitting, writes, haste, devoted };
-        let at = if looks_only { browse(&visit, at, stage) } else { at };
+        if looks_only {
+            let article = stage.world.articles.any(at, stage.dice);
+            stage.out.tell(&visit.sitting, at, Action::View, Object::Article(article));
+            at = browse(&visit, at + pause(stage.dice, 20.0), stage);
+        }
         self.visit = Some(visit);
         at
     }

@@ -6,7 +6,7 @@
 use super::super::event::{Action, Truth};
 use super::super::world::MINUTE;
 use super::outbox::{Object, Outbox};
-use super::{Sitting, Stage};
+use super::{Kit, Sitting, Stage, session};
 
 const BREAK: i64 = 40 * MINUTE;
 
@@ -34,6 +34,8 @@ pub(in crate::sim) struct Worker {
     account: u32,
     /// Latest first.
     tasks: Vec<Task>,
+    /// What it acts from, when that is not the account's own.
+    kit: Option<Kit>,
     sitting: Option<Sitting>,
     last: i64,
 }
@@ -42,7 +44,12 @@ impl Worker {
     /// The tasks may be in any order.
     pub(in crate::sim) fn new(account: u32, mut tasks: Vec<Task>) -> Self {
         tasks.sort_by_key(|task| std::cmp::Reverse(task.at));
-        Self { account, tasks, sitting: None, last: i64::MIN / 2 }
+        Self { account, tasks, kit: None, sitting: None, last: i64::MIN / 2 }
+    }
+
+    /// The same with things that are not the account's own.
+    pub(in crate::sim) fn with_kit(self, kit: Kit) -> Self {
+        Self { kit: Some(kit), ..self }
     }
 
     /// When it begins.
@@ -51,10 +58,13 @@ impl Worker {
     }
 
     pub(super) fn step(&mut self, at: i64, stage: &mut Stage<'_>) -> Option<i64> {
-        let task = self.tasks.pop()?;
+        let task = self.tasks.pop().filter(|_| at < stage.world.stretch.end)?;
         let sitting = match self.sitting.take().filter(|_| at - self.last < BREAK) {
             Some(sitting) => sitting,
-            None => Sitting::begin(self.account, stage),
+            None => match self.kit {
+                Some(kit) => Sitting::with(kit, self.account, at, stage),
+                None => Sitting::begin(self.account, at, stage),
+            },
         };
         self.sitting = Some(sitting);
         self.last = at;
@@ -62,6 +72,7 @@ impl Worker {
         (draft.text, draft.success, draft.detail) = (task.text, task.success, task.detail);
         if let Some(name) = task.name {
             draft.account = name;
+            draft.session = session(stage.dice);
             draft.forged = Some(self.truth(stage));
         }
         stage.out.send(draft);

@@ -1,26 +1,38 @@
 //! What a scenario is planned on: it gathers the people, the actors and the truth, and gives them up when ready.
 //!
-//! The order of calls is part of a scenario: each draws from the same dice.
+//! The order of calls is part of a scenario: each draws from the same dice. The background draws apart, so that the
+//! same seed brings the same honest people beside whatever attack.
 
-use super::super::act::Actor;
 use super::super::act::outbox::Object;
-use super::super::act::person::{Manners, Person};
+use super::super::act::person::{Manners, Person, password};
 use super::super::act::worker::{Task, Worker};
+use super::super::act::{Actor, Kit};
 use super::super::dice::{Dice, Stream};
-use super::super::event::Truth;
+use super::super::event::{Action, Truth};
 use super::super::world::articles::{Article, Articles, Trend};
-use super::super::world::people::People;
-use super::super::world::{DAY, HOUR, MINUTE, Stretch, World};
+use super::super::world::people::{People, Shape};
+use super::super::world::{DAY, HOUR, MINUTE, SECOND, Stretch, World};
+use super::background;
 
 /// 2025-06-10T00:00:00Z, a Tuesday.
 const EPOCH: i64 = 1_749_513_600_000;
+/// Share of visits that begin with a login.
+const LOGS_IN: f64 = 0.1;
 
 /// A campaign as it is planned.
 #[derive(Clone, Debug)]
 pub(in crate::sim) struct Gang {
     pub(in crate::sim) name: String,
-    pub(in crate::sim) target: Object,
+    pub(in crate::sim) targets: Vec<Object>,
     pub(in crate::sim) accounts: u32,
+}
+
+impl Gang {
+    /// Which of its targets stands in the label of an account: over the accounts, all of them do.
+    pub(in crate::sim) fn target_of(&self, account: u32) -> Object {
+        let at = account as usize % self.targets.len().max(1);
+        self.targets.get(at).copied().unwrap_or(Object::Nothing)
+    }
 }
 
 /// See the module.
@@ -41,48 +53,53 @@ impl Setting {
 
     /// `n` at scale 1, and at least one.
     pub(in crate::sim) fn sized(&self, n: u32) -> u32 {
-        ((f64::from(n) * self.scale) as u32).max(1)
+        ((f64::from(n) * self.scale).round() as u32).max(1)
     }
 
     /// Ordinary traffic of `n` accounts (scaled) from `hour` o'clock on, for `length` milliseconds. The first call of
     /// every scenario.
     pub(in crate::sim) fn background(&mut self, n: u32, hour: f64, length: i64) {
+        self.background_of(n, hour, length, Shape::USUAL);
+    }
+
+    /// The same with people who differ from the usual ones.
+    pub(in crate::sim) fn background_of(&mut self, n: u32, hour: f64, length: i64, shape: Shape) {
         let start = EPOCH + (hour * HOUR as f64) as i64 + self.dice.below_i64(10 * MINUTE);
         let stretch = Stretch { start, end: start + length };
         let n = self.sized(n);
-        let people = People::honest(n, self.seed, stretch);
+        let people = People::honest(n, shape, self.seed, stretch);
         let articles = Articles::new(self.seed, start, n / 60);
         self.world = Some(World { seed: self.seed, stretch, people, articles, manners: Manners::new() });
         let mut dice = Dice::new(self.seed, Stream::Honest);
-        for account in 0..n {
-            let (person, at) = Person::new(self.world(), account, DAY as f64, &mut dice);
-            self.cast.push((at, Actor::Person(Box::new(person))));
-        }
-        self.weather(&mut dice);
+        self.live(0..n, &mut dice);
+        background::weather(self, &mut dice);
+        background::circles(self, &mut dice);
+        background::schedules(self, &mut dice);
     }
 
-    /// Articles that do well by themselves: about one an hour, each for an hour or some.
-    fn weather(&mut self, dice: &mut Dice) {
-        let stretch = self.stretch();
-        let mut at = stretch.start - 2 * HOUR;
-        loop {
-            at += dice.exponential(HOUR as f64) as i64;
-            if at >= stretch.end {
-                return;
-            }
-            let article = self.articles().ordinary(at, 1, dice);
-            let rise = 2 * MINUTE + dice.below_i64(20 * MINUTE);
-            let decay = 15 * MINUTE + dice.below_i64(2 * HOUR);
-            let share = dice.lognormal(0.03, 0.8).min(0.3);
-            let new = (share * (1.0 + 3.0 * dice.unit())).min(0.6);
-            self.trend(Trend { article, from: at, rise, decay, share: (new, share) });
+    /// Gives accounts ordinary lives.
+    pub(in crate::sim) fn live(&mut self, accounts: std::ops::Range<u32>, dice: &mut Dice) {
+        for account in accounts {
+            let (person, at) = Person::new(self.world(), account, DAY as f64, dice);
+            self.come(at, person);
         }
+    }
+
+    /// The same, drawn from the scenario's dice.
+    pub(in crate::sim) fn live_on(&mut self, accounts: std::ops::Range<u32>) {
+        let mut dice = Dice::new(self.dice.bits(), Stream::Scheme);
+        self.live(accounts, &mut dice);
     }
 
     /// Somewhere in the time told, this share of the way from its start to its end.
     pub(in crate::sim) fn moment(&self, share: f64) -> i64 {
         let stretch = self.stretch();
         stretch.start + (stretch.length() as f64 * share) as i64
+    }
+
+    /// A moment at this share of the time told or up to 20 minutes later.
+    pub(in crate::sim) fn about(&mut self, share: f64) -> i64 {
+        self.moment(share) + self.dice.below_i64(20 * MINUTE)
     }
 
     pub(in crate::sim) fn stretch(&self) -> Stretch {
@@ -100,31 +117,44 @@ impl Setting {
         articles.ordinary(at, hours, dice)
     }
 
-    pub(in crate::sim) fn articles(&self) -> &Articles {
-        &self.world().articles
-    }
-
-    /// A campaign; its number is its index.
-    pub(in crate::sim) fn gang(&mut self, name: impl Into<String>, target: Object) -> Truth {
-        self.gangs.push(Gang { name: name.into(), target, accounts: 0 });
+    /// A campaign on these targets, if on any.
+    pub(in crate::sim) fn gang(&mut self, name: impl Into<String>, targets: Vec<Object>) -> Truth {
+        self.gangs.push(Gang { name: name.into(), targets, accounts: 0 });
         Truth::Attacker { campaign: (self.gangs.len() - 1) as u32 }
     }
 
-    /// Counts one more account to a campaign.
-    pub(in crate::sim) fn enlist(&mut self, truth: Truth) {
+    /// Counts more accounts to a campaign.
+    pub(in crate::sim) fn enlist(&mut self, truth: Truth, accounts: u32) {
         if let Truth::Attacker { campaign } = truth
             && let Some(gang) = self.gangs.get_mut(campaign as usize)
         {
-            gang.accounts += 1;
+            gang.accounts += accounts;
         }
     }
 
-    /// Gives an account a list.
-    pub(in crate::sim) fn work(&mut self, account: u32, tasks: Vec<Task>) {
-        let worker = Worker::new(account, tasks);
+    /// Gives an account a list; like anybody's, one visit in ten begins with a login.
+    pub(in crate::sim) fn work(&mut self, account: u32, mut tasks: Vec<Task>) {
+        let logs_in = self.dice.chance(LOGS_IN);
+        let pause = SECOND + self.dice.below_i64(12 * SECOND);
+        let first = tasks.iter().min_by_key(|task| task.at).filter(|first| first.action != Action::SignUp);
+        if let Some(first) = first.filter(|_| logs_in) {
+            let detail = Some(password(account, true, &mut self.dice));
+            let login = Task::new(first.at - pause, Action::Login, Object::Nothing);
+            tasks.push(Task { success: Some(true), detail, ..login });
+        }
+        self.script(Worker::new(account, tasks));
+    }
+
+    /// Gives a list to somebody who does nothing else.
+    pub(in crate::sim) fn script(&mut self, worker: Worker) {
         if let Some(at) = worker.first() {
             self.cast.push((at, Actor::Worker(Box::new(worker))));
         }
+    }
+
+    /// Gives an account a list, to be worked off with things that are not its own.
+    pub(in crate::sim) fn work_with(&mut self, kit: Kit, account: u32, tasks: Vec<Task>) {
+        self.script(Worker::new(account, tasks).with_kit(kit));
     }
 
     /// Somebody who comes at `at`.

@@ -92,6 +92,14 @@ impl Registry {
         )
     }
 
+    /// The address that a home has on a day, in the networks of homes. Homes may meet: what one had yesterday
+    /// another has today.
+    pub(in crate::sim) fn of_the_day(&self, home: u64, day: i64) -> Line {
+        let (_, first, blocks, _) = PLAN[0];
+        let place = mix(home ^ self.key, day.unsigned_abs()) % (u64::from(blocks) * BLOCK);
+        Line::V4((0xF000_0000 | (u64::from(first) * BLOCK + place)) as u32)
+    }
+
     /// Exits that somebody buys to hide behind: of five, three are homes abroad, one is a rented machine and one a
     /// home in the country.
     pub(in crate::sim) fn proxy(&mut self, dice: &mut Dice) -> Line {

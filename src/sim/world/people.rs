@@ -1,9 +1,9 @@
 //! Who there is: accounts with their age, plan, name, devices and ways in, honest ones and those that somebody bought.
 //!
 //! What is measured and what is chosen:
-//! - *Age.* Of ordinary follows on a public network 21 % come from accounts younger than seven days. Here 15 % of the
-//!   active accounts are that young, two in five of them from one sign-up wave; they follow and like somewhat more
-//!   than others. Older ages are log-normal around 500 days (a choice).
+//! - *Age.* Of ordinary follows on a public network 21 % come from accounts younger than seven days. Here one in five
+//!   of the active accounts is that young, two in five of these from one sign-up wave. Older ages are log-normal around
+//!   500 days (a choice).
 //! - *People behind an address.* Lomax with shape 2 and scale 2.4, fitted to how many clicks came from one address in
 //!   a sample of 100,000 (TalkingData): half have one, 4 % ten or more, 0.07 % a hundred or more. What has six or more
 //!   is an organisation's exit, the rest are homes. A quarter of the accounts, and many at other times, come through
@@ -12,6 +12,8 @@
 //!   another's; a quarter of the organisations hand out one image. One account in 250 uses a hardened browser, which
 //!   looks the same for all and changes its exit.
 //! - *Days.* On how many days an account was active: few for most, as in public activity streams.
+
+use std::collections::BTreeSet;
 
 use super::super::device::{Device, Maker};
 use super::super::dice::{Dice, Stream, Weights, mix};
@@ -27,6 +29,24 @@ pub(in crate::sim) enum Way {
     Fixed(Line),
     /// Any exit of a carrier or VPN, another one each time.
     Pool(u16),
+    /// A home whose provider gives it another address every day.
+    Daily(u64),
+}
+
+/// In what a scenario's people differ from those of other scenarios.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::sim) struct Shape {
+    /// Share of accounts that are new at any time.
+    pub(in crate::sim) young: f64,
+    /// Share of accounts that are always on a carrier.
+    pub(in crate::sim) on_carrier: f64,
+    /// People behind an exit of a carrier, on average.
+    pub(in crate::sim) behind_exit: f64,
+}
+
+impl Shape {
+    /// As most platforms are.
+    pub(in crate::sim) const USUAL: Shape = Shape { young: 0.2, on_carrier: 0.25, behind_exit: 5.0 };
 }
 
 /// One account.
@@ -60,20 +80,24 @@ pub(in crate::sim) struct People {
     pub(in crate::sim) lines: Registry,
     /// Honest accounts of the background: they own what is acted on.
     pub(in crate::sim) settled: u32,
+    /// Devices that admit to be driven by a program.
+    pub(in crate::sim) automated: BTreeSet<u32>,
     pools: Vec<Pool>,
+    shape: Shape,
     stretch: Stretch,
 }
 
 /// Carriers, then VPNs.
 const CARRIERS: u16 = 4;
 const VPNS: u16 = 2;
-/// Share of accounts on a carrier at any time, and on a VPN.
-const ON_CARRIER: f64 = 0.25;
+/// Share of accounts on a VPN.
 const ON_VPN: f64 = 0.025;
 /// Share of accounts with the hardened browser.
 const HARDENED: f64 = 0.004;
-/// Share of accounts that are new at any time.
-const YOUNG: f64 = 0.15;
+/// Share of homes that get another address every day.
+const DAILY: f64 = 0.3;
+/// Share of devices of honest people that a program drives: testers, the disabled, the curious.
+const AUTOMATED: f64 = 0.0005;
 /// People behind an address: scale and shape.
 const BEHIND: (f64, f64) = (2.4, 2.0);
 /// More people than these are no home.
@@ -81,7 +105,7 @@ const HOME_MAX: u32 = 5;
 
 impl People {
     /// `n` honest accounts that are active in the stretch.
-    pub(in crate::sim) fn honest(n: u32, seed: u64, stretch: Stretch) -> Self {
+    pub(in crate::sim) fn honest(n: u32, shape: Shape, seed: u64, stretch: Stretch) -> Self {
         let mut dice = Dice::new(seed, Stream::People);
         let mut all = Self {
             members: Vec::new(),
@@ -89,10 +113,12 @@ impl People {
             maker: Maker::new(),
             lines: Registry::new(seed),
             settled: n.max(1),
+            automated: BTreeSet::new(),
             pools: Vec::new(),
+            shape,
             stretch,
         };
-        let exits = (f64::from(n) * ON_CARRIER / f64::from(CARRIERS) / 9.0) as u32;
+        let exits = (f64::from(n) * shape.on_carrier / f64::from(CARRIERS) / shape.behind_exit) as u32;
         for _ in 0..CARRIERS {
             all.pool(exits, Class::Mobile, &mut dice);
         }
@@ -100,13 +126,14 @@ impl People {
             all.pool(n / 1500 + 3, Class::Hosting, &mut dice);
         }
         let hardened = all.hardened(&mut dice);
+        let on_carrier = shape.on_carrier;
         while (all.members.len() as u32) < n {
             match dice.unit() {
-                p if p < ON_CARRIER => all.roamer(dice.below(CARRIERS.into()) as u16, &mut dice),
-                p if p < ON_CARRIER + ON_VPN => {
+                p if p < on_carrier => all.roamer(dice.below(CARRIERS.into()) as u16, &mut dice),
+                p if p < on_carrier + ON_VPN => {
                     all.roamer(CARRIERS + dice.below(VPNS.into()) as u16, &mut dice)
                 }
-                p if p < ON_CARRIER + ON_VPN + HARDENED => all.private(&hardened, &mut dice),
+                p if p < on_carrier + ON_VPN + HARDENED => all.private(&hardened, &mut dice),
                 _ => all.line(n, &mut dice),
             }
         }
@@ -123,9 +150,15 @@ impl People {
         (self.pools.len() - 1) as u16
     }
 
+    /// Any of the carriers.
+    pub(in crate::sim) fn carrier(&self, dice: &mut Dice) -> Way {
+        Way::Pool(dice.below(CARRIERS.into()) as u16)
+    }
+
     /// Where somebody who comes this way is seen now.
-    pub(in crate::sim) fn seen(&self, way: Way, dice: &mut Dice) -> std::net::IpAddr {
+    pub(in crate::sim) fn seen(&self, way: Way, at: i64, dice: &mut Dice) -> std::net::IpAddr {
         match way {
+            Way::Daily(home) => self.lines.of_the_day(home, at.div_euclid(DAY)).address(dice),
             Way::Fixed(line) => line.address(dice),
             Way::Pool(pool) => {
                 let pool = &self.pools[usize::from(pool)];
@@ -146,16 +179,20 @@ impl People {
     }
 
     fn home(&mut self, size: u32, dice: &mut Dice) {
-        let line = if dice.chance(0.38) { self.lines.v6(Class::Home) } else { self.lines.v4(Class::Home) };
+        let line = match dice.unit() {
+            ..0.38 => Way::Fixed(self.lines.v6(Class::Home)),
+            p if p < 0.38 + DAILY * 0.62 => Way::Daily(dice.bits()),
+            _ => Way::Fixed(self.lines.v4(Class::Home)),
+        };
         for person in 0..size {
-            let mobile = Way::Pool(dice.below(CARRIERS.into()) as u16);
-            let second = if dice.chance(0.5) { mobile } else { Way::Fixed(line) };
+            let mobile = self.carrier(dice);
+            let second = if dice.chance(0.5) { mobile } else { line };
             let lent = self.members.last().map(|member| member.devices);
             let devices = match lent {
                 Some(devices) if person > 0 && dice.chance(0.1) => devices,
                 _ => self.own(dice),
             };
-            self.add(devices, [Way::Fixed(line), second], dice);
+            self.add(devices, [line, second], dice);
         }
     }
 
@@ -172,7 +209,7 @@ impl People {
                 }
                 _ => self.own(dice),
             };
-            let mobile = Way::Pool(dice.below(CARRIERS.into()) as u16);
+            let mobile = self.carrier(dice);
             self.add(devices, [line, if dice.chance(0.4) { mobile } else { line }], dice);
         }
     }
@@ -205,6 +242,9 @@ impl People {
         let locale = self.maker.locale(dice);
         let device = self.maker.any(dice, locale);
         let first = self.device(device);
+        if dice.chance(AUTOMATED) {
+            self.automated.insert(first);
+        }
         if !dice.chance(0.25) {
             return [first, first];
         }
@@ -258,13 +298,15 @@ impl People {
     }
 
     /// When an honest account that is active in the stretch was registered.
-    fn honest_birth(&self, dice: &mut Dice) -> i64 {
+    pub(in crate::sim) fn honest_birth(&self, dice: &mut Dice) -> i64 {
         let Stretch { start, end } = self.stretch;
-        let meanwhile = YOUNG * (end - start) as f64 / NEW as f64;
+        let meanwhile = self.shape.young * (end - start) as f64 / NEW as f64;
         match dice.unit() {
             p if p < meanwhile.min(0.3) => start + dice.below_i64(end - start),
-            p if p < meanwhile.min(0.3) + YOUNG * 0.4 => start - 3 * DAY + dice.below_i64(14 * HOUR),
-            p if p < meanwhile.min(0.3) + YOUNG => start - dice.below_i64(NEW),
+            p if p < meanwhile.min(0.3) + self.shape.young * 0.4 => {
+                start - 3 * DAY + dice.below_i64(14 * HOUR)
+            }
+            p if p < meanwhile.min(0.3) + self.shape.young => start - dice.below_i64(NEW),
             _ => start - (dice.lognormal(500.0, 1.2).clamp(7.0, 4_400.0) * DAY as f64) as i64,
         }
     }
