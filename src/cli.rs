@@ -35,7 +35,7 @@ mod simulate;
 mod verify;
 
 pub use self::checkpoint::{CheckpointAction, CheckpointArgs, StateArgs};
-pub use self::evaluate::{EvaluateArgs, EventFormat, LabelKind};
+pub use self::evaluate::{EvaluateArgs, EventFormat, LabelKind, Seeds};
 pub use self::simulate::SimulateArgs;
 pub use self::verify::VerifyArgs;
 

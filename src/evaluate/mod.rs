@@ -5,6 +5,7 @@
 //! Nothing here decides anything, reads a clock or opens a file. The same events, labels and policy give the same
 //! figures, to the last digit. The last verdict on an event counts: a revision supersedes what was said before.
 
+pub mod ablation;
 pub mod book;
 pub mod bounds;
 pub mod cause;

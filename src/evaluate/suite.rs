@@ -40,8 +40,8 @@ pub struct Outcome {
 
 /// One bound, held against the worst of the seeds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Verdict {
-    /// The scenario; `(all)` for honest people of all scenarios together.
+pub struct Held {
+    /// The scenario.
     pub scenario: String,
     /// What is measured, and what must hold.
     #[serde(flatten)]
@@ -95,16 +95,16 @@ impl Suite {
     }
 
     /// Holds outcomes against the bounds.
-    pub fn judge(&self, outcomes: &[Outcome]) -> Vec<Verdict> {
-        let mut verdicts = Vec::new();
+    pub fn judge(&self, outcomes: &[Outcome]) -> Vec<Held> {
+        let mut held = Vec::new();
         for entry in &self.scenarios {
             let of: Vec<&Outcome> =
                 outcomes.iter().filter(|outcome| outcome.scenario == entry.name).collect();
             for bound in bounds::of(entry.name, entry.attack) {
-                verdicts.extend(verdict(entry.name, bound, &of));
+                held.extend(hold(entry.name, bound, &of));
             }
         }
-        verdicts
+        held
     }
 }
 
@@ -113,13 +113,13 @@ fn take<'r>(runs: &'r [Rehearsal], next: &AtomicUsize) -> Option<(usize, &'r Reh
     runs.get(number).map(|run| (number, run))
 }
 
-fn verdict(scenario: &str, bound: Bound, outcomes: &[&Outcome]) -> Option<Verdict> {
+fn hold(scenario: &str, bound: Bound, outcomes: &[&Outcome]) -> Option<Held> {
     let each: Vec<Option<f64>> = outcomes.iter().map(|outcome| bound.metric.of(&outcome.figures)).collect();
     let worst = each.iter().copied().reduce(|a, b| bound.metric.worse(a, b))?;
     let place = each.iter().position(|one| *one == worst).unwrap_or(0);
     let seed = outcomes.get(place)?.seed;
     let holds = bound.limit.holds(worst);
-    Some(Verdict { scenario: scenario.to_owned(), bound, worst, seed, each, holds })
+    Some(Held { scenario: scenario.to_owned(), bound, worst, seed, each, holds })
 }
 
 /// Honest accounts of all runs of one seed together.

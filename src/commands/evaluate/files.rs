@@ -9,8 +9,8 @@ use crate::cli::{EvaluateArgs, EventFormat, FileOrStandard};
 use crate::evaluate::read::{Format, Input};
 
 /// The events.
-pub(super) fn events(args: &EvaluateArgs) -> Result<Input, Failure> {
-    let (name, from): (String, Box<dyn Read>) = match &args.events {
+pub(super) fn events(args: &EvaluateArgs, from: &FileOrStandard) -> Result<Input, Failure> {
+    let (name, from): (String, Box<dyn Read>) = match from {
         FileOrStandard::Standard => ("stdin".to_owned(), Box::new(io::stdin().lock())),
         FileOrStandard::File(path) => (path.display().to_string(), Box::new(open(path)?)),
     };

@@ -1,9 +1,10 @@
 //! `weir evaluate`: labelled events through the engine, and how well it detected.
 //!
-//! Figures go to stdout (and as JSON to a file), talk to stderr: what could not be read, with its place. It ends with 0
-//! whatever the figures are.
+//! Figures go to stdout (and as JSON to a file), talk to stderr: what could not be read, with its place. Over files it
+//! ends with 0 whatever the figures are; over simulated scenarios with 1 when a bound does not hold.
 
 mod files;
+mod scenarios;
 
 use std::io::BufReader;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::{Failure, finish, policy, print, setup, tell};
-use crate::cli::{ConfigArgs, EvaluateArgs, Format, LabelKind, exit};
+use crate::cli::{ConfigArgs, EvaluateArgs, FileOrStandard, Format, LabelKind, exit};
 use crate::clock;
 use crate::engine::Engine;
 use crate::evaluate::read::{Faults, Labels, Mapping, Session};
@@ -24,7 +25,10 @@ const SOURCE: &str = "evaluate";
 
 /// Runs it.
 pub fn run(args: &EvaluateArgs) -> u8 {
-    finish(evaluate(args))
+    finish(match &args.events {
+        Some(events) => evaluate(args, events),
+        None => scenarios::run(args),
+    })
 }
 
 /// The JSON of an evaluation.
@@ -38,7 +42,7 @@ struct Document<'d> {
     figures: &'d Figures,
 }
 
-fn evaluate(args: &EvaluateArgs) -> Result<u8, Failure> {
+fn evaluate(args: &EvaluateArgs, events: &FileOrStandard) -> Result<u8, Failure> {
     let config = setup::config(&ConfigArgs::from_environment())?;
     let policy = policy::of_args(&args.policy)?.load_or_fail()?.policy;
     let mapping = mapping(args)?;
@@ -51,7 +55,7 @@ fn evaluate(args: &EvaluateArgs) -> Result<u8, Failure> {
     let mut engine = Engine::new(Arc::clone(&policy), setup::seed(&config));
     let mut trial = Trial::new(&mut engine, &options);
     let failed = |error: std::io::Error| Failure::new(error.to_string());
-    session.hear(&mut trial, files::events(args)?).map_err(failed)?;
+    session.hear(&mut trial, files::events(args, events)?).map_err(failed)?;
     let book = trial.end();
     if let Some(labels) = &args.labels {
         session.end(&labels.display().to_string());

@@ -4,13 +4,14 @@ use std::fmt::Write;
 
 use super::super::figures::{Confusion, Figures, GroupFigures, Harm, Rate};
 use super::super::interval::Method;
+use super::table::table;
 
 /// All of it, in short.
 pub fn text(figures: &Figures) -> String {
     let mut out = String::new();
     read(&mut out, figures);
     for (unit, confusions) in [("account", &figures.accounts), ("event", &figures.events)] {
-        table(&mut out, &format!("per {unit}"), &HEADS, confusions.iter().map(row).collect());
+        table(&mut out, &format!("per {unit}"), &HEADS, &confusions.iter().map(row).collect::<Vec<_>>());
     }
     if figures.scenarios.len() > 1 {
         let rows = figures.scenarios.iter().map(|scenario| {
@@ -18,11 +19,11 @@ pub fn text(figures: &Figures) -> String {
             std::iter::once(named(&scenario.scenario)).chain(rest).collect::<Vec<_>>()
         });
         let heads = std::iter::once("scenario").chain(HEADS[1..].iter().copied()).collect::<Vec<_>>();
-        table(&mut out, "per account, above allow, by scenario", &heads, rows.collect());
+        table(&mut out, "per account, above allow, by scenario", &heads, &rows.collect::<Vec<_>>());
     }
     harm(&mut out, &figures.harm);
     if !figures.groups.is_empty() {
-        table(&mut out, "attack groups", &GROUP_HEADS, figures.groups.iter().map(group).collect());
+        table(&mut out, "attack groups", &GROUP_HEADS, &figures.groups.iter().map(group).collect::<Vec<_>>());
     }
     let curves = [("accounts", &figures.account_curve), ("events", &figures.event_curve)];
     for (name, area) in curves.iter().filter_map(|(name, curve)| Some((name, curve.area_under_roc?))) {
@@ -110,7 +111,7 @@ fn harm(out: &mut String, harm: &Harm) {
     if rows.is_empty() {
         writeln!(out, "\n{title}").expect("memory takes all");
     } else {
-        table(out, &title, &["met", "by", "accounts", "share", "at most (95 %)"], rows);
+        table(out, &title, &["met", "by", "accounts", "share", "at most (95 %)"], &rows);
     }
     let exits = harm.exits.iter().map(|exit| {
         let size = match (exit.from, exit.to) {
@@ -126,7 +127,7 @@ fn harm(out: &mut String, harm: &Harm) {
         out,
         "honest accounts by the size of their exit",
         &["accounts behind it", "honest", "acted on", "share"],
-        exits.collect(),
+        &exits.collect::<Vec<_>>(),
     );
 }
 
@@ -157,23 +158,4 @@ fn digits(rate: f64) -> String {
 
 fn named(name: &str) -> String {
     if name.is_empty() { "(none)".to_owned() } else { name.to_owned() }
-}
-
-/// A table below a title; cells as wide as the widest of their column.
-fn table(out: &mut String, title: &str, heads: &[&str], rows: Vec<impl AsRef<[String]>>) {
-    let width = |column: usize| {
-        let cells = rows.iter().filter_map(|row| row.as_ref().get(column)).map(|cell| cell.chars().count());
-        cells.chain([heads[column].chars().count()]).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..heads.len()).map(width).collect();
-    let line = |cells: &mut dyn Iterator<Item = &str>| {
-        let padded: Vec<String> = cells.zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
-        padded.join("  ").trim_end().to_owned()
-    };
-    writeln!(out, "\n{title}").expect("memory takes all");
-    writeln!(out, "  {}", line(&mut heads.iter().copied())).expect("memory takes all");
-    for row in &rows {
-        let row = line(&mut row.as_ref().iter().map(String::as_str));
-        writeln!(out, "  {row}").expect("memory takes all");
-    }
 }
