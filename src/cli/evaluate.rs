@@ -17,7 +17,7 @@ account.NAME and attributes.NAME. Times may be RFC 3339, seconds or milliseconds
 
 Examples:
   weir evaluate --events events.jsonl --labels labels.csv
-  weir evaluate --events events.jsonl --labels labels.csv --json figures.json
+  weir evaluate --events events.jsonl --labels labels.csv --report report.html --json figures.json
   weir evaluate --all --jobs 2                           every simulated scenario, against what must hold
   weir evaluate --scenario echo,campus --scale 0.1       quicker
   weir evaluate --events log.csv.gz --map user=account,target=object,time=ts --action like --label honest";
@@ -55,6 +55,9 @@ pub struct EvaluateArgs {
     /// No event is taken to have been appended after this [default: now]
     #[arg(long, value_name = "TIME", value_parser = timestamp)]
     pub as_of: Option<Timestamp>,
+    /// Write a report as one HTML file
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
     /// Write all figures as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,

@@ -11,11 +11,12 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::{Failure, finish, policy, print, setup, tell};
-use crate::cli::{ConfigArgs, EvaluateArgs, FileOrStandard, Format, LabelKind, exit};
+use super::{Failure, finish, policy, setup, tell};
+use crate::cli::{ConfigArgs, EvaluateArgs, FileOrStandard, LabelKind, exit};
 use crate::clock;
 use crate::engine::Engine;
 use crate::evaluate::read::{Faults, Labels, Mapping, Session};
+use crate::evaluate::report::Head;
 use crate::evaluate::{Figures, Groups, Kind, Trial, report};
 use crate::replay::Options;
 use crate::wire::interaction::DecodeLimits;
@@ -103,13 +104,12 @@ fn faults(faults: &Faults) {
 }
 
 fn told(args: &EvaluateArgs, document: &Document<'_>) -> Result<u8, Failure> {
-    let json = || serde_json::to_string_pretty(document).expect("figures are numbers and text");
-    if let Some(path) = &args.json {
-        files::write(path, &(json() + "\n"))?;
-    }
-    match args.print {
-        Format::Json => print(&(json() + "\n"))?,
-        Format::Text => print(&report::text(document.figures))?,
-    }
+    let mut facts = vec![("policy".to_owned(), document.policy.to_owned())];
+    facts.extend(
+        document.faults.counts.iter().map(|(kind, count)| (format!("not read: {kind}"), count.to_string())),
+    );
+    let events = args.events.as_ref().map(files::name).unwrap_or_default();
+    let head = Head { title: format!("Evaluation of {events}"), facts };
+    files::tell(args, document, head, &report::sections(document.figures))?;
     Ok(exit::OK)
 }

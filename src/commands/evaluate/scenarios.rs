@@ -5,12 +5,12 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::super::{policy, setup};
-use super::{Failure, files, print, tell};
-use crate::cli::{ConfigArgs, EvaluateArgs, Format, exit};
+use super::{Failure, files, tell};
+use crate::cli::{ConfigArgs, EvaluateArgs, exit};
 use crate::engine::key::HashSeed;
 use crate::engine::policy::Policy;
 use crate::evaluate::ablation::{self, Loss};
-use crate::evaluate::report;
+use crate::evaluate::report::{self, Head};
 use crate::evaluate::suite::{Held, Outcome, Pooled, Suite, pooled};
 use crate::sim::scenario::{self, Entry};
 
@@ -97,14 +97,14 @@ fn heard(outcome: &Outcome) {
 }
 
 fn told(args: &EvaluateArgs, document: &Document<'_>) -> Result<(), Failure> {
-    let json = || serde_json::to_string_pretty(document).expect("figures are numbers and text") + "\n";
-    if let Some(path) = &args.json {
-        files::write(path, &json())?;
-    }
-    match args.print {
-        Format::Json => print(&json()),
-        Format::Text => {
-            print(&report::suite(document.bounds, document.runs, document.honest, document.ablation))
-        }
-    }
+    let seeds: Vec<String> = document.seeds.iter().map(u64::to_string).collect();
+    let fact = |name: &str, value: String| (name.to_owned(), value);
+    let facts = vec![
+        fact("policy", document.policy.to_owned()),
+        fact("seeds", seeds.join(", ")),
+        fact("size", format!("{} times full size", document.scale)),
+    ];
+    let head = Head { title: "Simulated scenarios".to_owned(), facts };
+    let sections = report::suite(document.bounds, document.runs, document.honest, document.ablation);
+    files::tell(args, document, head, &sections)
 }

@@ -1,8 +1,7 @@
-//! The outcome of a suite as text: one line a scenario, the worst of the seeds, and what does not hold.
+//! The parts of a report on a suite: one line a scenario, the worst of the seeds, and what does not hold.
 
-use std::fmt::Write;
-
-use super::table::table;
+use super::section::Section;
+use super::words::rate;
 use crate::evaluate::ablation::Loss;
 use crate::evaluate::bounds::{Limit, Metric};
 use crate::evaluate::suite::{Held, Outcome, Pooled};
@@ -12,7 +11,7 @@ const COLUMNS: [(&str, &[Metric]); 9] = [
     ("attackers acted on", &[Metric::AccountsActedOn]),
     ("found after", &[Metric::FoundAfter]),
     ("still counted", &[Metric::StillCounted, Metric::StillCountedShare]),
-    ("claims refused", &[Metric::ClaimsRefused]),
+    ("requests refused", &[Metric::ClaimsRefused, Metric::HonestRequestsRefused]),
     ("refused by suspicion", &[Metric::HonestRefusedBySuspicion]),
     ("banned by suspicion", &[Metric::HonestBannedBySuspicion]),
     ("held", &[Metric::HonestHeld]),
@@ -20,81 +19,80 @@ const COLUMNS: [(&str, &[Metric]); 9] = [
     ("demoted", &[Metric::HonestDemoted]),
 ];
 
-/// All of it.
-pub fn suite(held: &[Held], outcomes: &[Outcome], pooled: &[Pooled], losses: &[Loss]) -> String {
-    let mut out = String::new();
-    let mut heads = vec!["scenario", "honest"];
-    heads.extend(COLUMNS.iter().map(|(head, _)| *head));
-    let names = held.iter().map(|held| held.scenario.as_str());
-    let rows: Vec<Vec<String>> = unique(names).into_iter().map(|name| row(name, held, outcomes)).collect();
-    table(
-        &mut out,
-        "worst of the seeds; ! does not hold; from `refused` on: share of honest accounts",
-        &heads,
-        &rows,
-    );
-    for pooled in pooled {
-        let rate = &pooled.acted_on;
-        writeln!(
-            out,
-            "seed {}: {} of {} honest accounts of all scenarios acted on: {:.4} % [{:.4}, {:.4}] (Clopper-Pearson)",
-            pooled.seed,
-            rate.hits,
-            rate.of,
-            100.0 * rate.value.unwrap_or(0.0),
-            100.0 * rate.clopper_pearson.low,
-            100.0 * rate.clopper_pearson.high
-        )
-        .expect("memory takes all");
-    }
-    broken(&mut out, held);
+/// All parts, in order.
+pub fn suite(held: &[Held], outcomes: &[Outcome], pooled: &[Pooled], losses: &[Loss]) -> Vec<Section> {
+    let mut sections = vec![scenarios(held, outcomes), honest(pooled), bounds(held)];
     if !losses.is_empty() {
-        ablation(&mut out, losses);
+        sections.push(ablation(losses));
     }
-    out
+    sections
+}
+
+fn scenarios(held: &[Held], outcomes: &[Outcome]) -> Section {
+    let names = unique(held.iter().map(|held| held.scenario.as_str()));
+    let rows = names.into_iter().map(|name| row(name, held, outcomes)).collect();
+    let heads: Vec<&str> =
+        ["scenario", "honest accounts"].into_iter().chain(COLUMNS.map(|(head, _)| head)).collect();
+    Section::table("Scenarios, the worst of the seeds (! does not hold)", &heads, rows).noted(
+        "Found: the first case on the pushed target, from the first event on it. Still counted: events on the pushed \
+         target whose last verdict is allow. Requests refused: of coupon claims, then of honest requests. From `refused \
+         by suspicion` on: shares of the honest accounts, by last verdict.",
+    )
 }
 
 fn row(name: &str, held: &[Held], outcomes: &[Outcome]) -> Vec<String> {
     let runs = outcomes.iter().filter(|outcome| outcome.scenario == name);
     let honest = runs.map(|outcome| outcome.figures.harm.accounts).min().unwrap_or(0);
     let cell = |metrics: &[Metric]| {
-        let of = |held: &&Held| held.scenario == name && metrics.contains(&held.bound.metric);
-        held.iter().find(of).map_or(String::new(), |held| {
+        let of = held.iter().filter(|held| held.scenario == name && metrics.contains(&held.bound.metric));
+        let told = of.map(|held| {
             let mark = if held.holds { "" } else { " !" };
             format!("{}{mark}", held.bound.metric.words(held.worst))
-        })
+        });
+        told.collect::<Vec<_>>().join(", ")
     };
     let start = [name.to_owned(), honest.to_string()];
     start.into_iter().chain(COLUMNS.iter().map(|(_, metrics)| cell(metrics))).collect()
 }
 
-fn broken(out: &mut String, held: &[Held]) {
-    let broken: Vec<&Held> = held.iter().filter(|held| !held.holds).collect();
-    let bounds = held.iter().filter(|held| held.bound.limit != Limit::Told).count();
-    writeln!(out, "\n{} of {bounds} bounds hold", bounds - broken.len()).expect("memory takes all");
-    for held in broken {
+fn honest(pooled: &[Pooled]) -> Section {
+    let rows = pooled.iter().map(|pooled| {
+        let acted_on = &pooled.acted_on;
+        let counts = [pooled.seed, acted_on.of, acted_on.hits].map(|number| number.to_string());
+        counts.into_iter().chain([rate(acted_on)]).collect()
+    });
+    let heads = ["seed", "honest accounts", "acted on", "share"];
+    Section::table("Honest accounts of all scenarios together", &heads, rows.collect())
+        .noted("Above allow for whatever cause, with the exact interval of Clopper and Pearson.")
+}
+
+fn bounds(held: &[Held]) -> Section {
+    let bounds = held.iter().filter(|held| held.bound.limit != Limit::Told);
+    let (all, broken) = (bounds.clone().count(), bounds.filter(|held| !held.holds));
+    let row = |held: &Held| {
         let metric = held.bound.metric;
         let must = match held.bound.limit {
             Limit::AtMost(most) => format!("at most {}", metric.words(Some(most))),
             Limit::AtLeast(least) => format!("at least {}", metric.words(Some(least))),
             Limit::Told => String::new(),
         };
-        let (worst, seed) = (metric.words(held.worst), held.seed);
-        writeln!(out, "  {}: {}: {worst} (seed {seed}), must be {must}", held.scenario, metric.name())
-            .expect("memory takes all");
-    }
+        let (scenario, seed) = (held.scenario.clone(), held.seed.to_string());
+        vec![scenario, metric.name().to_owned(), metric.words(held.worst), seed, must]
+    };
+    let rows: Vec<_> = broken.map(row).collect();
+    let title = format!("{} of {all} bounds hold; those that do not", all - rows.len());
+    Section::table(title, &["scenario", "figure", "worst", "seed", "must be"], rows)
 }
 
-fn ablation(out: &mut String, losses: &[Loss]) {
-    let rows: Vec<[String; 5]> = losses.iter().map(loss).collect();
-    let heads = ["without", "scenario", "metric", "with all", "without it"];
-    table(out, "each evidence family off in turn: what changes (worst of the seeds)", &heads, &rows);
-}
-
-fn loss(loss: &Loss) -> [String; 5] {
-    let words = |value| loss.metric.words(value);
-    let (family, scenario) = (loss.family.clone(), loss.scenario.clone());
-    [family, scenario, loss.metric.name().to_owned(), words(loss.with), words(loss.without)]
+fn ablation(losses: &[Loss]) -> Section {
+    let row = |loss: &Loss| {
+        let words = |value| loss.metric.words(value);
+        let (family, scenario) = (loss.family.clone(), loss.scenario.clone());
+        vec![family, scenario, loss.metric.name().to_owned(), words(loss.with), words(loss.without)]
+    };
+    let heads = ["without", "scenario", "figure", "with all", "without it"];
+    Section::table("Each evidence family off in turn: what changes", &heads, losses.iter().map(row).collect())
+        .noted("The worst of the seeds; figures that stay as they are, are left out.")
 }
 
 fn unique<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
