@@ -190,7 +190,8 @@ impl Plan {
 
     /// Lays a policy out. Limits whose identity is in `rooms` get at least so much room.
     fn with_rooms(policy: &Policy, rooms: HashMap<u64, usize, Prehashed>) -> Self {
-        let mut shared = Shared { key_fields: ALWAYS.to_vec(), filters: Vec::new(), rooms };
+        let grace = policy.settings.grace.plus(policy.settings.skew);
+        let mut shared = Shared { key_fields: ALWAYS.to_vec(), filters: Vec::new(), rooms, grace };
         let dimensions: Vec<_> =
             (0..policy.dimensions.len()).map(|d| DimensionPlan::new(policy, d, &mut shared)).collect();
         let mut plan = Self {
@@ -329,7 +330,9 @@ impl Layout {
             })
             .collect();
         let identity = limit.spans.first().map_or(0, |span| span.identity) ^ 0x0065_7069_736f_6465;
-        let episode = limit.on_repeat.map(|repeat| self.cell(identity, EPISODE_WORDS, repeat.within));
+        let episode = limit
+            .on_repeat
+            .map(|repeat| self.cell(identity, EPISODE_WORDS, repeat.within.plus(shared.grace)));
         let filter = limit.filter.as_ref().map(|filter| shared.filter(filter));
         LimitCells { limit: number, name: limit.info.id.as_str().into(), filter, spans, episode }
     }
@@ -339,6 +342,8 @@ impl Layout {
 struct Shared {
     key_fields: Vec<KeyField>,
     filters: Vec<Condition>,
+    /// How much older than the newest event of a key another one may be that is judged with it.
+    grace: Span,
     /// The least room of limits that were there before, by identity.
     rooms: HashMap<u64, usize, Prehashed>,
 }
