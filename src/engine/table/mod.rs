@@ -9,8 +9,9 @@
 //! key comes back, and removed by [`Table::sweep`]. When the budget is used up, a new key takes the place of a
 //! dead record near its own. Without one it depends: a plain table lets the record there go that was touched longest ago.
 //! One with an [`Overflow`] lets a record go only for a key that came more often than it did (admission as in TinyLFU,
-//! Einziger, Friedman and Manes 2017), and what it counted becomes an estimate; a key that is not admitted gets the *guest*
-//! record, which is empty for each, lives for one event, and is no part of the state. All that is counted and told.
+//! Einziger, Friedman and Manes 2017), and what it counted becomes an estimate; a key that is not admitted is a *guest*:
+//! its record is in the lobby, a small segment of its own where the one that came longest ago makes room. All that is
+//! counted and told.
 
 mod admission;
 mod mark;
@@ -27,6 +28,8 @@ use super::slab::{BlockRef, Spill};
 use super::time::{Span, Timestamp};
 
 const SEGMENTS: usize = 256;
+/// The segment of guests: behind the others.
+const LOBBY: usize = SEGMENTS;
 /// Records of a segment when it is first used.
 const FIRST_CAPACITY: usize = 8;
 /// Records that a small segment grows by at least; a large one grows by about a quarter.
@@ -67,12 +70,9 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// The guest record: behind the segments.
-    pub(super) const GUEST: Slot = Slot { segment: SEGMENTS as u32, index: 0 };
-
     /// Whether it is the record of a key that was not admitted.
     pub fn is_guest(self) -> bool {
-        self == Self::GUEST
+        self.segment as usize == LOBBY
     }
 }
 
@@ -137,12 +137,10 @@ impl Table {
         let stride = stride(spec.words);
         spec.budget_bytes = spec.held_budget();
         let spill = Spill::new(spec.spill_bytes);
-        let mut segments = vec![Segment::default(); SEGMENTS];
-        segments.push(Segment::with_capacity(1, stride));
         Self {
             spec,
             stride,
-            segments,
+            segments: vec![Segment::default(); SEGMENTS + 1],
             unused: SEGMENTS as u64,
             bytes: 0,
             spill,
@@ -186,7 +184,7 @@ impl Table {
     }
 
     /// The record of a key, made when it is absent, emptied when it is dead; touched at `now` in any case. Without room for
-    /// it, it is the guest record.
+    /// it, it is a guest's.
     #[inline]
     pub fn find_or_insert(&mut self, key: u64, now: Timestamp) -> Entry {
         self.find_or_insert_as(key, now, 1)
@@ -206,7 +204,7 @@ impl Table {
                 if self.segments[segment].len < most_records(self.segments[segment].capacity) =>
             {
                 self.place(segment, index, key, now);
-                Entry { slot: slot(segment, index), fresh: true, evicted: false, known: self.known(key, now) }
+                self.welcome(slot(segment, index), key, now, false)
             }
             _ => self.make_room(segment, key, now, touches),
         }
@@ -299,8 +297,17 @@ impl Table {
     }
 
     /// Calls `each` with the key, the time of the last touch and the cells of every record, in the order of places.
-    pub fn for_each(&self, mut each: impl FnMut(u64, Timestamp, &[u32])) {
-        for segment in &self.segments {
+    pub fn for_each(&self, each: impl FnMut(u64, Timestamp, &[u32])) {
+        self.visit(&self.segments[..SEGMENTS], each);
+    }
+
+    /// The same with every guest.
+    pub fn for_each_guest(&self, each: impl FnMut(u64, Timestamp, &[u32])) {
+        self.visit(&self.segments[LOBBY..], each);
+    }
+
+    fn visit(&self, segments: &[Segment], mut each: impl FnMut(u64, Timestamp, &[u32])) {
+        for segment in segments {
             for index in (0..segment.capacity).filter(|index| !segment.is_free(*index)) {
                 let record = segment.record(index, self.stride);
                 each(segment.key(index, self.stride), touched(record), &record[HEAD..HEAD + self.spec.words]);
@@ -308,9 +315,9 @@ impl Table {
         }
     }
 
-    /// Records held, dead ones included.
+    /// Records held, dead ones included and guests not.
     pub fn len(&self) -> usize {
-        self.segments.iter().map(|segment| segment.len).sum()
+        self.segments[..SEGMENTS].iter().map(|segment| segment.len).sum()
     }
 
     /// Whether there is no record.
@@ -318,10 +325,11 @@ impl Table {
         self.len() == 0
     }
 
-    /// Bytes of the records, the blocks and the overflow.
+    /// Bytes of the records, the blocks, the guests and the overflow.
     pub fn bytes(&self) -> u64 {
         let overflow = self.overflow.as_ref().filter(|overflow| overflow.is_used());
-        self.bytes + self.spill.bytes() + overflow.map_or(0, Overflow::bytes)
+        let lobby = Segment::bytes_of(self.segments[LOBBY].capacity, self.stride);
+        self.bytes + lobby + self.spill.bytes() + overflow.map_or(0, Overflow::bytes)
     }
 
     /// The account.
@@ -375,16 +383,15 @@ impl Table {
         self.segments[slot.segment as usize].record_mut(slot.index as usize, self.stride)
     }
 
-    /// Inserts a key into a segment that is full, or makes it a guest.
+    /// Inserts a key into a segment that is full, or has it be a guest.
     #[cold]
     fn make_room(&mut self, segment: usize, key: u64, now: Timestamp, touches: u32) -> Entry {
         let mut evicted = false;
         let known = self.known(key, now);
-        let touches = touches.max(known.surely + 1);
+        let touches = touches.max(known.surely + 1).max(self.waited(key, now) + 1);
         if !self.grow(segment) {
             let Some(victim) = self.victim(segment, key, now, touches) else {
-                let slot = self.guest(key, now, touches);
-                return Entry { slot, fresh: true, evicted, known };
+                return self.guest(key, now, known);
             };
             evicted = self.evict(segment, victim, now);
         }
@@ -393,9 +400,9 @@ impl Table {
             None => unreachable!("a segment has room for its first records in any budget"),
         };
         self.place(segment, index, key, now);
-        let slot = slot(segment, index);
-        mark::set_touches(self.record_mut(slot), touches);
-        Entry { slot, fresh: true, evicted, known }
+        let entry = self.welcome(slot(segment, index), key, now, evicted);
+        mark::set_touches(self.record_mut(entry.slot), touches);
+        entry
     }
 
     fn place(&mut self, segment: usize, index: usize, key: u64, now: Timestamp) {
@@ -420,10 +427,10 @@ impl Table {
         true
     }
 
-    /// The budget less what the overflow, and the segments not yet in use, will need.
+    /// The budget less what guests, the overflow, and the segments not yet in use, will need.
     fn room(&self) -> u64 {
         let first = self.unused * Segment::bytes_of(FIRST_CAPACITY, self.stride);
-        self.spec.budget_bytes - first - self.overflow.as_ref().map_or(0, Overflow::bytes)
+        self.spec.budget_bytes - first - self.beside()
     }
 
     /// What the first records of all segments need.

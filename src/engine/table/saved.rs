@@ -1,7 +1,7 @@
 //! A table in a cut: its records segment by segment, its blocks slab by slab, and its other words as a set.
 
 use super::segment::Segment;
-use super::{Overflow, SEGMENTS, Table, TableSpec, stride};
+use super::{LOBBY, Overflow, SEGMENTS, Table, TableSpec, stride};
 use crate::engine::cut::{Array, Awaited, Damaged, Kind, Place, Reader, Room, Saved, Writer, saved};
 use crate::engine::slab::Spill;
 use crate::engine::time::Span;
@@ -30,9 +30,8 @@ impl Table {
 
     /// From here on the table is copied as it is now, as this part of the cut.
     pub(crate) fn begin_cut(&mut self, part: usize) {
-        // The guest's segment comes last and is no part of the state.
-        self.let_go();
-        for (unit, segment) in self.segments[..SEGMENTS].iter_mut().enumerate() {
+        self.release_displaced();
+        for (unit, segment) in self.segments.iter_mut().enumerate() {
             segment.begin_cut(Place::new(Kind::Records, part, unit), self.stride);
         }
         self.spill.begin_cut(part);
@@ -48,7 +47,7 @@ impl Table {
 
     /// Hands out pages while there is room; true when there are no more.
     pub(crate) fn copy_pages(&mut self, room: &mut Room<'_>) -> bool {
-        self.segments[..SEGMENTS].iter_mut().all(|segment| segment.copy_pages(self.stride, room))
+        self.segments.iter_mut().all(|segment| segment.copy_pages(self.stride, room))
             && self.spill.copy_pages(room)
             && self.overflow.iter_mut().all(|overflow| overflow.copy_pages(room))
     }
@@ -72,7 +71,7 @@ impl Table {
             cursor,
         } = self;
         spec.save(to);
-        segments[..SEGMENTS].iter().for_each(|segment| segment.capacity.save(to));
+        segments.iter().for_each(|segment| segment.capacity.save(to));
         (*expired, *evicted).save(to);
         not_admitted.save(to);
         overflow.is_some().save(to);
@@ -88,10 +87,12 @@ impl Table {
             return Err(Damaged);
         }
         let mut table = Self::new(spec);
-        for unit in 0..SEGMENTS {
+        for unit in 0..=LOBBY {
             let capacity = usize::load(from)?;
             if capacity > 0 {
                 awaited.add(Place::new(Kind::Records, part, unit), capacity, table.stride)?;
+            }
+            if capacity > 0 && unit != LOBBY {
                 table.unused -= 1;
                 table.bytes = table.bytes.saturating_add(Segment::bytes_of(capacity, table.stride));
             }
@@ -107,9 +108,9 @@ impl Table {
     /// Every block that a record names was handed out.
     pub(crate) fn check_blocks(&self) -> Result<(), Damaged> {
         let mut sound = true;
-        self.for_each(|_, _, cells| {
-            sound &= self.spec.spills.iter().all(|word| self.spill.knows(cells[*word]));
-        });
+        let knows = |cells: &[u32]| self.spec.spills.iter().all(|word| self.spill.knows(cells[*word]));
+        self.for_each(|_, _, cells| sound &= knows(cells));
+        self.for_each_guest(|_, _, cells| sound &= knows(cells));
         if sound { Ok(()) } else { Err(Damaged) }
     }
 
@@ -118,7 +119,7 @@ impl Table {
         let Place { kind, unit, .. } = array.place();
         match kind {
             Kind::Records => {
-                let segment = self.segments[..SEGMENTS].get_mut(unit as usize).ok_or(Damaged)?;
+                let segment = self.segments.get_mut(unit as usize).ok_or(Damaged)?;
                 *segment = Segment::restored(&array, stride(self.spec.words))?;
                 Ok(())
             }

@@ -16,6 +16,8 @@ use crate::engine::cut::{Array, Damaged, Place, Room, Watch, entries_of};
 use crate::engine::prefetch::prefetch_line;
 use crate::engine::time::Timestamp;
 
+/// Words of the key of a record.
+pub(super) const KEY: usize = 2;
 /// Words before the cells of a record.
 pub(super) const HEAD: usize = 4;
 const LINE_BYTES: usize = 64;
