@@ -97,24 +97,39 @@ fn a_victims_limit_fires_at_the_right_event() {
     assert!(device.stats.not_admitted > 150_000, "{device:?}");
 }
 
-/// Its record comes late, its count does not.
+/// Who goes on is exact from his first event on.
 #[test]
 fn who_comes_when_the_table_is_full_is_counted_from_his_first_event() {
     let mut bench = Bench::new();
     bench.flood(40_000);
-    let (mut early, mut late) = (0, 0);
+    let mut early = 0;
     for number in 0..100 {
         let judged = bench.likes(&format!("new-{number}"), 12);
         let allowed = judged.iter().take_while(|judgement| judgement.verdict == Allow).count();
         assert!(judged[allowed..].iter().all(|judgement| judgement.verdict == Reject));
-        // What other keys raised is taken off, so that many are let through once or twice too often, and next to nobody
-        // is refused too early.
-        assert!((4..=10).contains(&allowed), "{allowed}");
+        // One in 256 shares all its cells with keys that came often.
+        assert!((4..=5).contains(&allowed), "{allowed}");
         early += usize::from(allowed < 5);
-        late += usize::from(allowed > 6);
         assert!(judged[1..].iter().all(is_approximate), "number {number}");
     }
-    assert!(early <= 2 && late <= 60, "{early} {late}");
+    assert!(early <= 2, "{early}");
+}
+
+/// Who comes back only after more others than wait with him is known by estimate, which errs low: what others raised is
+/// taken off, so that nobody is refused for it. It finds him all the same.
+#[test]
+fn who_comes_seldom_in_a_flood_is_estimated() {
+    let mut bench = Bench::new();
+    bench.flood(40_000);
+    for number in 0..10 {
+        let device = format!("slow-{number}");
+        let mut allowed = 0;
+        while bench.like(&device).verdict == Allow {
+            allowed += 1;
+            bench.flood(1_000);
+        }
+        assert!((4..=10).contains(&allowed), "number {number}: {allowed}");
+    }
 }
 
 #[test]

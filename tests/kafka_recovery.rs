@@ -19,6 +19,8 @@ mod kafka;
 mod logs;
 #[path = "support/process.rs"]
 mod process;
+#[path = "support/proxy.rs"]
+mod proxy;
 #[path = "support/readback.rs"]
 mod readback;
 #[path = "support/traffic.rs"]
@@ -30,6 +32,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use process::{Kill, Stage, child_orders};
+use proxy::Mode;
 use rustix::process::Signal;
 
 /// The processes of these tests; does nothing unless it is started as one.
@@ -203,6 +206,107 @@ fn a_broker_that_restarts_under_load_loses_nothing() {
         stage.restart_broker();
         stage.wait_for_progress(&mut weir);
     }
+    weir.stop();
+    stage.finish();
+}
+
+/// State beyond what is committed must never be gone on with.
+#[test]
+fn a_checkpoint_whose_batch_was_aborted_is_passed_over() {
+    let mut stage = Stage::new("aborted");
+    let mut weir = stage.start("a", &Kill::never());
+    stage.load_until(|| weir.log().matches("checkpoint generation=").count() >= 2);
+    weir.signal(Signal::KILL);
+    weir.wait();
+    stage.forge_a_checkpoint_of_an_aborted_batch("a");
+    let log = stage.finish();
+    let times = |words: &str| log.matches(words).count();
+    assert_eq!(times("the committed journal does not hold its record"), 1, "{log}");
+    assert_eq!(times("restored from a checkpoint"), 1, "{log}");
+}
+
+#[test]
+fn killed_while_policies_change_the_journal_says_which_one_held() {
+    let mut stage = Stage::new("reload");
+    for step in ["commit:30", "send:25", "drain:35", "done:30", "commit-under-way:25"] {
+        let mut weir = stage.start("a", &Kill::reloading_at(step));
+        stage.load_until(|| weir.has_ended());
+    }
+    stage.come_to_the_end();
+    let (policies, changes) = stage.policy_changes();
+    println!("{policies} policies, one for another {changes} times");
+    assert!(policies == 2 && changes >= 4, "{policies} {changes}");
+    stage.finish();
+}
+
+#[test]
+fn verify_finds_nothing_wrong_and_then_what_was_forged() {
+    let mut stage = Stage::new("verify");
+    let mut weir = stage.start("a", &Kill::at("commit:20"));
+    stage.load_until(|| weir.has_ended());
+    stage.come_to_the_end();
+    let (code, told) = stage.verify();
+    assert!(
+        code == Some(0) && told.contains("nothing is wrong") && told.contains("decisions compared"),
+        "{told}"
+    );
+    let place = stage.forge_a_decision();
+    let (code, told) = stage.verify();
+    assert!(code == Some(1) && told.contains(&format!("two outcomes at {place}")), "{place}\n{told}");
+}
+
+/// What a commit came to is not known when its answer is lost: the journal says, and nothing is told twice.
+#[test]
+fn answers_that_are_lost_at_any_moment_change_nothing() {
+    let mut stage = Stage::behind_a_wire("deaf");
+    let mut weir = stage.start("a", &Kill::never());
+    stage.wait_for_progress(&mut weir);
+    for round in 0..10u64 {
+        stage.wire().set(Mode::Deaf);
+        stage.load_for(Duration::from_millis(20 + round * 37 % 200));
+        stage.wire().cut();
+        stage.wire().set(Mode::Pass);
+        stage.wait_for_progress(&mut weir);
+    }
+    let log = weir.log();
+    println!("{} transactions did not commit at once", log.matches("a transaction did not commit").count());
+    weir.stop();
+    stage.finish();
+}
+
+/// Longer than the session: the shard is lost, and taken again by itself once the broker answers.
+#[test]
+fn a_broker_that_cannot_be_reached_is_waited_for() {
+    let mut stage = Stage::behind_a_wire("silent");
+    let mut weir = stage.start("a", &Kill::never());
+    stage.wait_for_progress(&mut weir);
+    let before = weir.memory();
+    stage.wire().set(Mode::Hold);
+    stage.load_for(process::SESSION * 5);
+    assert!(!weir.has_ended(), "{}", weir.log());
+    println!("{before} KB resident before {:?} of silence, {} behind", process::SESSION * 5, weir.memory());
+    assert!(weir.memory() < before + (64 << 10), "{before} KB have become {}", weir.memory());
+    stage.wire().set(Mode::Pass);
+    stage.wait_for_progress(&mut weir);
+    weir.stop();
+    stage.finish();
+}
+
+/// Two tenths of a second each way: batches become larger, and nothing ends or is lost.
+#[test]
+fn a_broker_that_is_slow_makes_larger_batches() {
+    let mut stage = Stage::behind_a_wire("slow");
+    let mut weir = stage.start("a", &Kill::never());
+    stage.wait_for_progress(&mut weir);
+    stage.wire().delay(Duration::from_millis(200));
+    for _ in 0..3 {
+        stage.load_for(Duration::from_secs(2));
+        stage.wait_for_progress(&mut weir);
+    }
+    stage.wire().delay(Duration::ZERO);
+    stage.wait_for_progress(&mut weir);
+    let log = weir.log();
+    assert!(log.matches("took the shard over").count() <= 2, "{log}");
     weir.stop();
     stage.finish();
 }

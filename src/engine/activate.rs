@@ -207,7 +207,7 @@ fn moved(table: &Table, old: &DimensionPlan, new: &DimensionPlan, moves: &[Move<
     let mut to = empty(new).succeeding(table);
     let has_moved = |word: &&usize| moves.iter().any(|m| m.from.range().contains(word));
     let dropped: Vec<usize> = old.spec.spills.iter().filter(|word| !has_moved(word)).copied().collect();
-    table.for_each(|key, touched, record| {
+    let mut carry = |key, touched, record: &[u32]| {
         let old = table.find(key, touched);
         let entry = to.transfer(key, touched, old.map_or(1, |slot| table.touches(slot)));
         if entry.evicted {
@@ -218,11 +218,13 @@ fn moved(table: &Table, old: &DimensionPlan, new: &DimensionPlan, moves: &[Move<
             m.carry(record, words, spill);
         }
         if entry.slot.is_guest() {
-            admit::leave(new, &mut to, key, touched);
+            admit::leave(new, &mut to, entry.slot, key, touched);
         }
         for word in &dropped {
             to.free_block(record[*word]);
         }
-    });
+    };
+    table.for_each(&mut carry);
+    table.for_each_guest(&mut carry);
     to
 }

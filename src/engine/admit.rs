@@ -2,7 +2,7 @@
 //!
 //! A key without a record may have been counted while it was not admitted, or before its record went: its limits and
 //! counts then begin with the upper estimate that the overflow has, and its decisions say so. What a guest counts goes to
-//! the overflow, since its record does not stay. Sums and distinct counts are not estimated: they begin anew.
+//! the overflow too, since its record may not stay. Sums and distinct counts are not estimated: they begin anew.
 
 use super::plan::{Cell, DimensionPlan};
 use super::table::{Overflow, Slot, Table};
@@ -38,9 +38,9 @@ pub(super) fn absorb(plan: &DimensionPlan, table: &mut Table) {
     table.release_displaced();
 }
 
-/// What was moved to a guest's record becomes an estimate.
-pub(super) fn leave(plan: &DimensionPlan, table: &mut Table, key: u64, touched: Timestamp) {
-    let cells = table.cells(Slot::GUEST).to_vec();
+/// What was moved to a guest's record is known by estimate too.
+pub(super) fn leave(plan: &DimensionPlan, table: &mut Table, slot: Slot, key: u64, touched: Timestamp) {
+    let cells = table.cells(slot).to_vec();
     keep(plan, table, key, touched, &cells);
 }
 

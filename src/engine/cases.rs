@@ -25,6 +25,8 @@ pub struct Cases {
     quiet: VecDeque<(u64, Case)>,
     /// What a person decided, by key of rule and entity.
     settled: BTreeMap<u64, Settled>,
+    /// While state is warmed up: by key, up to when events are counted in the cases that were taken over.
+    counted: BTreeMap<u64, Timestamp>,
     refused: u64,
 }
 
@@ -75,6 +77,9 @@ impl Cases {
 
     /// Adds an event to the case of `key`, opening it if there is none.
     pub fn add(&mut self, key: u64, event: CaseEvent<'_>, timers: &mut Timers, out: &mut Vec<Case>) {
+        if self.counted.get(&key).is_some_and(|to| event.at <= *to) {
+            return;
+        }
         let Some(before) = self.is_news(key, event.at) else { return };
         if !self.open.contains_key(&key) && self.open.len() >= Self::OPEN_MAX {
             self.refused += 1;
@@ -124,6 +129,38 @@ impl Cases {
         case.resolution = Some(resolution);
         out.push(case.clone());
         Some(case)
+    }
+
+    /// Takes a case over that was told earlier. Events up to its last change, which are in it already, are not counted again
+    /// until [`Cases::taken_over`].
+    pub fn take_over(&mut self, key: u64, case: Case, timers: &mut Timers) {
+        let counted = self.counted.entry(key).or_default();
+        *counted = (*counted).max(case.updated_at);
+        match (case.status, &case.resolution) {
+            (CaseStatus::Quiet, _) if self.quiet.len() < Self::REMEMBERED_MAX => {
+                self.quiet.push_back((key, case));
+            }
+            (CaseStatus::Quiet, _) => {}
+            (CaseStatus::Resolved, Some(resolution)) => {
+                let until = resolution.at.after(Self::SETTLED);
+                if self.settled.len() < Self::REMEMBERED_MAX {
+                    self.settled.insert(key, Settled { until, events: case.events, since: 0 });
+                    timers.set(until, Timer::CaseSettled { key });
+                }
+            }
+            _ if self.open.len() < Self::OPEN_MAX => {
+                timers.set(case.updated_at.after(Self::QUIET), Timer::CaseQuiet { key });
+                self.settled.remove(&key);
+                let tell_at = case.events.max(1).saturating_mul(2);
+                self.open.insert(key, Open { case: Case { status: CaseStatus::Grown, ..case }, tell_at });
+            }
+            _ => self.refused += 1,
+        }
+    }
+
+    /// State is warm: every event counts again.
+    pub fn taken_over(&mut self) {
+        self.counted.clear();
     }
 
     /// Forgets a decision whose time is over.
@@ -292,6 +329,46 @@ mod tests {
         assert!(out.is_empty());
         cases.add(7, event(week + 10, "a"), &mut timers, &mut out);
         assert_eq!((out[0].status, out[0].events), (CaseStatus::Opened, 1));
+    }
+
+    /// Of a state that is lost the events up to the last telling are known; what came since is counted anew.
+    #[test]
+    fn a_case_that_is_taken_over_goes_on_where_it_was() {
+        let (mut cases, mut timers, mut told) = (Cases::default(), Timers::default(), Vec::new());
+        (0..11).for_each(|n| cases.add(7, event(n, "a"), &mut timers, &mut told));
+        let last = told.pop().expect("told at eight");
+        assert_eq!((last.events, last.updated_at), (8, Timestamp::from_millis(7_000)));
+
+        let (mut again, mut timers, mut out) = (Cases::default(), Timers::default(), Vec::new());
+        again.take_over(7, last.clone(), &mut timers);
+        (0..11).for_each(|n| again.add(7, event(n, "a"), &mut timers, &mut out));
+        again.taken_over();
+        assert!(out.is_empty());
+        (11..16).for_each(|n| again.add(7, event(n, "b"), &mut timers, &mut out));
+        assert_eq!(
+            out.iter().map(|case| (case.events, case.status)).collect::<Vec<_>>(),
+            [(16, CaseStatus::Grown)]
+        );
+        assert_eq!((&out[0].id, out[0].opened_at), (&last.id, last.opened_at));
+        assert!(timers.first_due().is_some());
+        assert!(again.resolve(&last.id, resolution(20), &mut timers, &mut out).is_some());
+    }
+
+    #[test]
+    fn a_decision_that_is_taken_over_still_settles_its_matter() {
+        let (mut cases, mut timers, mut told) = (Cases::default(), Timers::default(), Vec::new());
+        (0..4).for_each(|n| cases.add(7, event(n, "a"), &mut timers, &mut told));
+        let id = told[0].id.clone();
+        let resolved = cases.resolve(&id, resolution(10), &mut timers, &mut told).expect("open");
+
+        let (mut again, mut timers, mut out) = (Cases::default(), Timers::default(), Vec::new());
+        again.take_over(7, resolved, &mut timers);
+        (0..4).for_each(|n| again.add(7, event(n, "a"), &mut timers, &mut out));
+        again.taken_over();
+        (20..23).for_each(|n| again.add(7, event(n, "b"), &mut timers, &mut out));
+        assert!(out.is_empty());
+        again.add(7, event(23, "b"), &mut timers, &mut out);
+        assert_eq!((out.len(), out[0].events), (1, 4));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::Engine;
 use super::ban::{Ban, BanChange, Origin};
 use super::bans::{Lift, Which};
-use super::case::{CaseOutcome, Resolution};
+use super::case::{Case, CaseOutcome, Resolution};
 use super::command::{Command, CommandAction};
 use super::entity::{Entity, EntityKind};
 use super::exceptions::{Exception, ExceptionKind};
@@ -42,6 +42,22 @@ impl Engine {
             }
         }
         told
+    }
+
+    /// Takes over cases that were told earlier, in the order of their last change, untold. What of it is warmed up with
+    /// does not count again until [`Engine::cases_taken_over`].
+    pub fn restore_cases(&mut self, cases: Vec<Case>) {
+        for case in cases {
+            if let Some((key, _)) = self.normalise(&case.entity) {
+                let key = key ^ self.seed.bytes(case.rule.as_bytes());
+                self.cases.take_over(key, case, &mut self.timers);
+            }
+        }
+    }
+
+    /// State is warm: every event counts in its case again.
+    pub fn cases_taken_over(&mut self) {
+        self.cases.taken_over();
     }
 
     /// Forgets all bans, untold; pardons stay.

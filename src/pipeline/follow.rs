@@ -8,7 +8,7 @@ use crate::engine::key::HashSeed;
 use crate::stream::{OutBatch, TopicNames};
 use crate::wire::journal::{JournalKind, JournalRecord};
 
-use super::line::Line;
+use super::line::{Line, Taken};
 use super::logs::{FollowError, JournalPage, Logs};
 use super::replica::{Replica, Work};
 use super::score::{Probe, Report, Scorer};
@@ -118,8 +118,8 @@ impl Follower {
         let holds = &self.replica.scorer.engine().policy().hash;
         let policy = if **holds == *entry.policy { None } else { Some(logs.policy(&entry.policy)?) };
         let batch = logs.batch(&entry.ranges, &line.positions)?;
-        let work =
-            Work { entry: &entry, policy, batch: &batch, bans: &record.bans, decided_at: clock::now() };
+        let taken = Taken { bans: record.bans.clone(), cases: record.cases.clone() };
+        let work = Work { entry: &entry, policy, batch: &batch, taken: &taken, decided_at: clock::now() };
         let mut report = Report::default();
         self.out.clear();
         self.replica.follow(record, &work, &mut self.out, &mut report)?;

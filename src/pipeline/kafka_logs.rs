@@ -9,11 +9,14 @@ use std::time::Duration;
 
 use crate::clock::Stopwatch;
 use crate::engine::ban::Ban;
+use crate::engine::case::Case;
 use crate::engine::entity::Entity;
 use crate::engine::policy::Policy;
 use crate::engine::policy::load::load;
 use crate::engine::time::Timestamp;
-use crate::stream::{Input, InputEvent, InputLimits, Lookup, RecordBatch, StreamError, Topic, TopicStart};
+use crate::stream::{
+    Input, InputEvent, InputLimits, Lookup, RecordBatch, StreamError, Topic, TopicNames, TopicStart,
+};
 use crate::wire::journal::{self, JournalRecord};
 use crate::wire::policy;
 
@@ -21,12 +24,14 @@ use super::batch::{Batch, ends};
 use super::journal_tail;
 use super::line::{Positions, Range};
 use super::logs::{FollowError, JournalPage, Logs};
-use super::restore::read_bans;
+use super::restore::{read_bans, read_cases};
 use super::shard::ShardSettings;
 use super::topic_end::read_to_end;
 
 /// How long the brokers may take for one answer, and how long records that the journal names may fail to come.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// After so long without a record it is asked whether those that are missing are held at all.
+const ASK: Duration = Duration::from_secs(1);
 /// Bytes on the shelf at which partitions that are not needed next are stopped.
 const SHELF_BYTES: usize = 128 << 20;
 
@@ -77,8 +82,8 @@ impl KafkaLogs {
         Ok(self.journal.as_mut().expect("it was opened above"))
     }
 
-    /// The shelf, if these ranges begin on it; else a new one.
-    fn shelf(&mut self, ranges: &[Range], positions: &Positions) -> Result<&mut Shelf, StreamError> {
+    /// Keeps the shelf if these ranges begin on it; else makes a new one.
+    fn open_shelf(&mut self, ranges: &[Range], positions: &Positions) -> Result<(), StreamError> {
         let fits = |shelf: &Shelf| {
             ranges.iter().all(|range| shelf.floor.get(&(range.topic, range.partition)) == Some(&range.from))
         };
@@ -87,7 +92,7 @@ impl KafkaLogs {
             floor.extend(ranges.iter().map(|range| ((range.topic, range.partition), range.from)));
             self.shelf = Some(Shelf::open(&self.settings, floor)?);
         }
-        Ok(self.shelf.as_mut().expect("it was opened above"))
+        Ok(())
     }
 
     fn read_policies(&mut self) -> Result<(), FollowError> {
@@ -134,7 +139,10 @@ impl Logs for KafkaLogs {
         if ranges.is_empty() {
             return Ok(Batch::default());
         }
-        self.shelf(ranges, positions)?.take(ranges)
+        self.open_shelf(ranges, positions)?;
+        let (lookup, names) = (&self.lookup, &self.settings.names);
+        let lost = || ranges.iter().try_for_each(|range| is_held(lookup, names, range));
+        self.shelf.as_mut().expect("it was opened above").take(ranges, lost)
     }
 
     fn policy(&mut self, hash: &str) -> Result<Arc<Policy>, FollowError> {
@@ -167,6 +175,24 @@ impl Logs for KafkaLogs {
     fn bans(&mut self) -> Result<BTreeMap<Entity, Vec<Ban>>, FollowError> {
         Ok(read_bans(&self.settings)?)
     }
+
+    fn cases(&mut self) -> Result<BTreeMap<String, Case>, FollowError> {
+        Ok(read_cases(&self.settings)?)
+    }
+}
+
+/// An error when a range lies outside of what is held.
+fn is_held(lookup: &Lookup, names: &TopicNames, range: &Range) -> Result<(), StreamError> {
+    let Range { topic, partition, from, to } = *range;
+    let held = lookup.held(topic, partition, PATIENCE)?;
+    let lost = if from < held.low { Some(from) } else { Some(to).filter(|to| *to > held.high) };
+    match lost {
+        Some(offset) => {
+            let topic = names.get(topic).to_owned();
+            Err(StreamError::OffsetOutOfRange { topic, partition, offset, low: held.low, high: held.high })
+        }
+        None => Ok(()),
+    }
 }
 
 impl Shelf {
@@ -180,20 +206,28 @@ impl Shelf {
         Ok(Self { input, held: Vec::new(), reached: floor.clone(), floor, paused: BTreeSet::new() })
     }
 
-    /// Reads until the ranges are complete, and hands them out.
-    fn take(&mut self, ranges: &[Range]) -> Result<Batch, FollowError> {
-        let mut quiet = Stopwatch::start();
+    /// Reads until the ranges are complete, and hands them out. Where nothing more comes it asks whether it is `lost`.
+    fn take(
+        &mut self,
+        ranges: &[Range],
+        lost: impl Fn() -> Result<(), StreamError>,
+    ) -> Result<Batch, FollowError> {
+        let (mut quiet, mut asked) = (Stopwatch::start(), false);
         self.let_flow(ranges);
         while !ranges.iter().all(|range| self.reached.get(&(range.topic, range.partition)) >= Some(&range.to))
         {
             match self.input.next(Duration::from_millis(100)) {
                 InputEvent::Records(records) => {
-                    quiet = Stopwatch::start();
+                    (quiet, asked) = (Stopwatch::start(), false);
                     self.put(records, ranges);
                 }
                 InputEvent::Problem(problem) if problem.stops => return Err(FollowError::Input(problem)),
                 InputEvent::Problem(problem) => tracing::warn!(%problem.error, "reading inputs again"),
                 InputEvent::Idle if quiet.elapsed() > PATIENCE => return Err(self.missing(ranges)),
+                InputEvent::Idle if !asked && quiet.elapsed() > ASK => {
+                    lost()?;
+                    asked = true;
+                }
                 InputEvent::Idle => {}
             }
         }

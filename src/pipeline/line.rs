@@ -9,6 +9,8 @@ use std::fmt;
 
 use crate::engine::time::Timestamp;
 use crate::stream::{Coordinates, InputOffset, Topic, TopicNames};
+use crate::wire::ban::BanRecord;
+use crate::wire::case::CaseRecord;
 use crate::wire::decision::SourceRecord;
 use crate::wire::journal::{JournalKind, JournalRecord, OffsetRange, SkippedRecord};
 
@@ -28,6 +30,20 @@ pub struct Range {
     pub from: i64,
     /// One past the last.
     pub to: i64,
+}
+
+/// What a reset takes over from the topics of bans and cases: a part of it.
+#[derive(Clone, Debug, Default)]
+pub struct Taken {
+    /// Bans in force.
+    pub bans: Vec<BanRecord>,
+    /// Cases that are open or remembered, in the order of their last change.
+    pub cases: Vec<CaseRecord>,
+}
+
+impl Taken {
+    /// Nothing: what all batches but those of a reset take over.
+    pub const NOTHING: &'static Taken = &Taken { bans: Vec::new(), cases: Vec::new() };
 }
 
 /// What one record of the journal covers, beside the policy that holds.
@@ -149,13 +165,7 @@ impl Line {
     }
 
     /// Takes a batch in: moves on and gives the journal's record of it.
-    pub fn seal(
-        &mut self,
-        entry: &Entry,
-        bans: Vec<crate::wire::ban::BanRecord>,
-        digest: u128,
-        names: &TopicNames,
-    ) -> JournalRecord {
+    pub fn seal(&mut self, entry: &Entry, taken: Taken, digest: u128, names: &TopicNames) -> JournalRecord {
         if entry.kind == JournalKind::Batch {
             self.positions
                 .extend(entry.ranges.iter().map(|range| ((range.topic, range.partition), range.to)));
@@ -176,7 +186,8 @@ impl Line {
                 .iter()
                 .map(|at| skipped(source(at.topic, at.partition, at.offset)))
                 .collect(),
-            bans,
+            bans: taken.bans,
+            cases: taken.cases,
             positions: self
                 .positions
                 .iter()
@@ -315,7 +326,7 @@ mod tests {
     fn a_follower_comes_to_the_same_line() {
         let (mut live, mut follower) = (line(), line());
         for (from, to) in [(5, 8), (8, 20)] {
-            let record = live.seal(&entry(from, to), Vec::new(), 7, &names());
+            let record = live.seal(&entry(from, to), Taken::default(), 7, &names());
             let read = follower.expect(&record, &names()).expect("the next one");
             assert_eq!((read.ranges[0].from, read.ranges[0].to, read.skipped.len()), (from, to, 1));
             follower.follow(&record, &read, 7).expect("the same outputs");
@@ -328,8 +339,8 @@ mod tests {
     #[test]
     fn what_does_not_follow_is_refused_in_words() {
         let mut live = line();
-        let first = live.seal(&entry(5, 8), Vec::new(), 7, &names());
-        let second = live.seal(&entry(8, 9), Vec::new(), 7, &names());
+        let first = live.seal(&entry(5, 8), Taken::default(), 7, &names());
+        let second = live.seal(&entry(8, 9), Taken::default(), 7, &names());
         let follower = line();
         assert!(matches!(follower.expect(&second, &names()), Err(Broken::Gap { expected: 0, found: 1, .. })));
         let other = JournalRecord { basis: "x".into(), ..first.clone() };
@@ -349,7 +360,7 @@ mod tests {
     fn a_reset_begins_a_line_at_its_positions() {
         let mut live = line();
         let reset = Entry { kind: JournalKind::Reset, ranges: vec![], ..entry(0, 0) };
-        let record = live.seal(&reset, Vec::new(), 0, &names());
+        let record = live.seal(&reset, Taken::default(), 0, &names());
         let follower = Line::of_reset(&record, &names(), "b").expect("its own");
         assert_eq!((follower.next, follower.positions), (0, live.positions));
         assert!(Line::of_reset(&record, &names(), "other").is_err());

@@ -10,7 +10,7 @@ use crate::engine::ban::BanChange;
 use crate::engine::key::HashSeed;
 use crate::engine::policy::Policy;
 use crate::state::{Checkpoints, Generation, Meta};
-use crate::stream::{Coordinates, OutBatch, Ownership, OwnershipEvent, Step, Transactions};
+use crate::stream::{Coordinates, OutBatch, Ownership, OwnershipEvent, Step, StreamError, Transactions};
 use crate::wire::interaction::DecodeLimits;
 
 use super::chain::basis;
@@ -284,7 +284,8 @@ impl Life<'_, '_> {
             self.checkpointer,
         )?;
         (self.around.stage)(Stage::Running);
-        shard.run(self.wishes)
+        // The journal may say that another one held last: it was changed meanwhile.
+        shard.run((self.around.policy)(), self.wishes)
     }
 
     fn reset(
@@ -295,7 +296,13 @@ impl Life<'_, '_> {
     ) -> Result<Replica, ShardError> {
         tracing::warn!(%why, "state begins anew: it is warmed up with what the topics hold");
         let mut job = Job::default();
-        let replica = reset(self.foundry, logs, (self.around.policy)(), clock::now(), &mut job)?;
+        let replica = match reset(self.foundry, logs, (self.around.policy)(), clock::now(), &mut job) {
+            // To begin anew once more would not bring it back.
+            Err(FollowError::Stream(error @ StreamError::OffsetOutOfRange { .. })) => {
+                return Err(error.into());
+            }
+            made => made?,
+        };
         committer.submit(job)?;
         Ok(replica)
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::engine::ban::Ban;
+use crate::engine::case::Case;
 use crate::engine::entity::Entity;
 use crate::engine::policy::Policy;
 use crate::engine::time::Timestamp;
@@ -79,6 +80,12 @@ pub trait Logs {
     /// # Errors
     /// See [`FollowError`].
     fn bans(&mut self) -> Result<BTreeMap<Entity, Vec<Ban>>, FollowError>;
+
+    /// Every case by its id, as its topic tells it last.
+    ///
+    /// # Errors
+    /// See [`FollowError`].
+    fn cases(&mut self) -> Result<BTreeMap<String, Case>, FollowError>;
 }
 
 /// Why the journal cannot be followed.

@@ -45,7 +45,7 @@ pub use self::commit::{Answer, Job, answer, is_in};
 pub use self::follow::{Followed, Follower, Foundry};
 pub use self::hits::Hits;
 pub use self::kafka_logs::KafkaLogs;
-pub use self::line::{Broken, Entry, Line, Positions, Range};
+pub use self::line::{Broken, Entry, Line, Positions, Range, Taken};
 pub use self::live::{Stage, Surroundings, Told, run_live};
 pub use self::logs::{FollowError, JournalPage, Logs};
 pub use self::merge::Merge;

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::engine::ban::{Ban, BanChange};
+use crate::engine::case::Case;
 use crate::engine::entity::Entity;
 use crate::engine::policy::Policy;
 use crate::engine::time::Timestamp;
@@ -17,7 +18,7 @@ use crate::wire::journal::{JournalKind, JournalRecord};
 use super::batch::Batch;
 use super::chain::digest;
 use super::commit::Job;
-use super::line::{Broken, Entry, Line, Range};
+use super::line::{Broken, Entry, Line, Range, Taken};
 use super::score::{Inputs, Report, Scorer};
 
 /// See the module.
@@ -41,8 +42,8 @@ pub struct Work<'w> {
     pub policy: Option<Arc<Policy>>,
     /// Its records.
     pub batch: &'w Batch,
-    /// Bans to be taken over.
-    pub bans: &'w [BanRecord],
+    /// What is to be taken over.
+    pub taken: &'w Taken,
     /// The time that decisions tell.
     pub decided_at: Timestamp,
 }
@@ -62,7 +63,7 @@ impl Replica {
             job.out.rewind(mark);
         }
         let entry = Entry { skipped, ..work.entry.clone() };
-        let record = self.line.seal(&entry, work.bans.to_vec(), digest, &self.names);
+        let record = self.line.seal(&entry, work.taken.clone(), digest, &self.names);
         self.scorer.tell_journal(&record, self.shard, &mut job.out);
         let moved =
             |range: &Range| InputOffset { topic: range.topic, partition: range.partition, next: range.to };
@@ -98,10 +99,18 @@ impl Replica {
     ) -> Vec<Coordinates> {
         match work.entry.kind {
             JournalKind::Reset => self.scorer.tell_policy(out),
-            JournalKind::Bans => self.take_bans(work.bans, report),
-            JournalKind::Ready => self.tell_differences(out, report),
+            JournalKind::Bans => {
+                self.take_bans(&work.taken.bans, report);
+                let cases = work.taken.cases.iter().cloned().map(Case::from).collect();
+                self.scorer.engine_mut().restore_cases(cases);
+            }
+            JournalKind::Ready => {
+                self.scorer.engine_mut().cases_taken_over();
+                self.tell_differences(out, report);
+            }
             JournalKind::Batch | JournalKind::Warm => {
-                let policy = work.policy.clone();
+                let holds = &self.scorer.engine().policy().hash;
+                let policy = work.policy.clone().filter(|policy| policy.hash != *holds);
                 let inputs = Inputs {
                     policy,
                     ticks: &work.entry.ticks,

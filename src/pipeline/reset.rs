@@ -1,6 +1,6 @@
 //! Reset: state begins anew where none can be restored. What is told again is told as a new line of the journal.
 //!
-//! The bans come from their topic and the commands from the beginning of theirs; the inputs of the longest window are
+//! Bans and cases come from their topics and the commands from the beginning of theirs; the inputs of the longest window are
 //! applied untold. All of it is journalled in one transaction, so that a follower comes to the same state. Inputs that
 //! are no longer held cannot warm anything up: decisions say `warming_up` until the window has passed.
 
@@ -9,16 +9,19 @@ use std::sync::Arc;
 
 use crate::clock;
 use crate::engine::Engine;
+use crate::engine::case::{Case, CaseStatus};
+use crate::engine::cases::Cases;
 use crate::engine::policy::Policy;
 use crate::engine::time::{Span, Timestamp};
-use crate::stream::Topic;
+use crate::stream::{StreamError, Topic, TopicNames};
 use crate::wire::ban::BanRecord;
+use crate::wire::case::CaseRecord;
 use crate::wire::journal::JournalKind;
 
 use super::batch::Batch;
 use super::commit::Job;
 use super::follow::Foundry;
-use super::line::{Entry, Line, Range};
+use super::line::{Entry, Line, Positions, Range, Taken};
 use super::logs::{FollowError, Logs};
 use super::positions::beginning;
 use super::replica::{Replica, Work};
@@ -26,16 +29,26 @@ use super::score::Report;
 
 /// Bans a record of the journal holds at most: about 300 bytes each.
 const BANS_A_RECORD: usize = 1_000;
+/// Cases a record holds at most: about 3 KB each, with a hundred accounts.
+const CASES_A_RECORD: usize = 100;
+/// A case that fell quiet longer ago is not taken over.
+const REMEMBERED: Span = Span::from_secs(30 * 86_400);
 /// Offsets that are applied together at most.
 const SLICE_OFFSETS: i64 = 100_000;
 /// The span of append time of the first slice.
 const SLICE: Span = Span::from_secs(600);
 
+/// What state is warmed up with, in the order within a slice: what was learnt is about decisions that were made before.
+const WARMING: [Topic; 2] = [Topic::Interactions, Topic::Feedback];
+
+/// An offset of each partition of each of these topics.
+type Offsets = [Vec<i64>; WARMING.len()];
+
 /// Makes state anew, under a policy and at positions that the logs tell; what is to be told of it is put into `job`.
 /// `now` is where the longest window ends.
 ///
 /// # Errors
-/// The brokers do not answer, or inputs cannot be read.
+/// The brokers do not answer, inputs cannot be read, or what is to be read next is not held.
 pub fn reset(
     foundry: &Foundry,
     logs: &mut impl Logs,
@@ -44,15 +57,29 @@ pub fn reset(
     job: &mut Job,
 ) -> Result<Replica, FollowError> {
     let positions = beginning(logs, &foundry.names)?;
+    all_held(logs, &foundry.names, &positions)?;
     let line = Line::begin(format!("{now}-{}", foundry.shard), positions, foundry.basis.clone());
     let replica = foundry.replica(Engine::new(Arc::clone(&policy), foundry.seed), line);
     let mut renewal = Renewal { replica, job, policy };
-    renewal.add(JournalKind::Reset, &[], &Batch::default(), &[]);
+    renewal.add(JournalKind::Reset, &[], &Batch::default(), Taken::NOTHING);
     renewal.commands(logs)?;
     renewal.bans(logs)?;
-    renewal.interactions(logs, now)?;
-    renewal.add(JournalKind::Ready, &[], &Batch::default(), &[]);
+    renewal.cases(logs, now)?;
+    renewal.inputs(logs, now)?;
+    renewal.add(JournalKind::Ready, &[], &Batch::default(), Taken::NOTHING);
     Ok(renewal.replica)
+}
+
+/// What was not read yet and is not held any more, or not yet, was lost: to go on without it is not for a machine to decide.
+fn all_held(logs: &mut impl Logs, names: &TopicNames, positions: &Positions) -> Result<(), FollowError> {
+    for (&(topic, partition), &offset) in positions {
+        let (low, high) = logs.held(topic, partition)?;
+        if !(low..=high).contains(&offset) {
+            let topic = names.get(topic).to_owned();
+            return Err(StreamError::OffsetOutOfRange { topic, partition, offset, low, high }.into());
+        }
+    }
+    Ok(())
 }
 
 /// A reset under way.
@@ -64,10 +91,10 @@ struct Renewal<'r> {
 
 impl Renewal<'_> {
     /// Applies one entry and journals it.
-    fn add(&mut self, kind: JournalKind, ranges: &[Range], batch: &Batch, bans: &[BanRecord]) {
+    fn add(&mut self, kind: JournalKind, ranges: &[Range], batch: &Batch, taken: &Taken) {
         let policy = self.policy.hash.to_string();
         let entry = Entry { kind, policy, ticks: Vec::new(), ranges: ranges.to_vec(), skipped: Vec::new() };
-        let work = Work { entry: &entry, policy: None, batch, bans, decided_at: clock::now() };
+        let work = Work { entry: &entry, policy: None, batch, taken, decided_at: clock::now() };
         self.replica.lead(&work, &BTreeSet::new(), self.job);
         // Nothing was consumed: what was read is the past. What changed of bans is all there is to tell.
         let bans = std::mem::take(&mut self.job.report.bans);
@@ -92,19 +119,33 @@ impl Renewal<'_> {
         tracing::info!(entities = bans.len(), "bans in force taken over from their topic");
         let records: Vec<BanRecord> = bans.values().filter_map(|bans| BanRecord::in_force(bans)).collect();
         // Also without any: that the topic holds none is known from then on.
-        self.add(JournalKind::Bans, &[], &Batch::default(), &records[..records.len().min(BANS_A_RECORD)]);
-        for part in records.chunks(BANS_A_RECORD).skip(1) {
-            self.add(JournalKind::Bans, &[], &Batch::default(), part);
+        let mut parts = records.chunks(BANS_A_RECORD);
+        self.take(Taken { bans: parts.next().unwrap_or_default().to_vec(), cases: Vec::new() });
+        parts.for_each(|part| self.take(Taken { bans: part.to_vec(), cases: Vec::new() }));
+        Ok(())
+    }
+
+    /// The cases that a person may still decide, and the decisions that still settle their matter.
+    fn cases(&mut self, logs: &mut impl Logs, now: Timestamp) -> Result<(), FollowError> {
+        let mut cases: Vec<Case> = logs.cases()?.into_values().filter(|case| matters(case, now)).collect();
+        cases.sort_by(|a, b| (a.updated_at, &a.id).cmp(&(b.updated_at, &b.id)));
+        tracing::info!(cases = cases.len(), "cases taken over from their topic");
+        for part in cases.chunks(CASES_A_RECORD) {
+            self.take(Taken { bans: Vec::new(), cases: part.iter().map(CaseRecord::from).collect() });
         }
         Ok(())
     }
 
-    /// The interactions of the longest window, in slices of append time.
-    fn interactions(&mut self, logs: &mut impl Logs, now: Timestamp) -> Result<(), FollowError> {
+    fn take(&mut self, taken: Taken) {
+        self.add(JournalKind::Bans, &[], &Batch::default(), &taken);
+    }
+
+    /// What happened in the longest window, in slices of append time: interactions, then what was learnt of decisions.
+    fn inputs(&mut self, logs: &mut impl Logs, now: Timestamp) -> Result<(), FollowError> {
         let window = self.replica.scorer.engine().longest_window();
         let mut at = now.before(window).before(self.policy.settings.grace);
         let mut from = self.at_time(logs, at)?;
-        let end = self.ends();
+        let end = WARMING.map(|topic| self.ends(topic));
         let (mut slice, mut read) = (SLICE, 0);
         while from != end {
             let next = at.after(slice);
@@ -114,7 +155,9 @@ impl Renewal<'_> {
                 slice = Span::from_millis((slice.millis() / 2).max(1));
                 continue;
             }
-            self.warm(logs, &ranges(&from, &to))?;
+            for (topic, (from, to)) in WARMING.into_iter().zip(from.iter().zip(&to)) {
+                self.warm(logs, &ranges(topic, from, to))?;
+            }
             read += offsets;
             tracing::info!(read, left = count(&to, &end), "warming up with the inputs of the longest window");
             (at, from, slice) = (next, to, SLICE.min(Span::from_millis(slice.millis().saturating_mul(2))));
@@ -127,41 +170,51 @@ impl Renewal<'_> {
             return Ok(());
         }
         let batch = logs.batch(ranges, &self.replica.line.positions)?;
-        self.add(JournalKind::Warm, ranges, &batch, &[]);
+        self.add(JournalKind::Warm, ranges, &batch, Taken::NOTHING);
         Ok(())
     }
 
-    /// Where the state stands in the interactions: what warms up lies before.
-    fn ends(&self) -> Vec<i64> {
+    /// Where the state stands in a topic: what warms up lies before.
+    fn ends(&self, topic: Topic) -> Vec<i64> {
         let each = self.replica.line.positions.iter();
-        each.filter(|((topic, _), _)| *topic == Topic::Interactions).map(|(_, next)| *next).collect()
+        each.filter(|((known, _), _)| *known == topic).map(|(_, next)| *next).collect()
     }
 
     /// The first offset of each partition at a time, within what is held and the positions.
-    fn at_time(&self, logs: &mut impl Logs, at: Timestamp) -> Result<Vec<i64>, FollowError> {
-        let ends = self.ends();
-        let mut offsets = Vec::new();
-        let mut lows = Vec::new();
-        for (partition, end) in (0..).zip(&ends) {
-            lows.push(logs.held(Topic::Interactions, partition)?.0.min(*end));
-        }
-        if lows == ends {
-            return Ok(ends);
-        }
-        let found = logs.at_time(Topic::Interactions, at)?;
-        for ((low, end), found) in lows.into_iter().zip(ends).zip(found) {
-            offsets.push(found.unwrap_or(end).clamp(low, end));
+    fn at_time(&self, logs: &mut impl Logs, at: Timestamp) -> Result<Offsets, FollowError> {
+        let mut offsets = Offsets::default();
+        for (topic, offsets) in WARMING.into_iter().zip(&mut offsets) {
+            let ends = self.ends(topic);
+            let mut lows = Vec::new();
+            for (partition, end) in (0..).zip(&ends) {
+                lows.push(logs.held(topic, partition)?.0.min(*end));
+            }
+            if lows == ends {
+                *offsets = ends;
+                continue;
+            }
+            let found = logs.at_time(topic, at)?;
+            let each = lows.into_iter().zip(ends).zip(found);
+            offsets.extend(each.map(|((low, end), found)| found.unwrap_or(end).clamp(low, end)));
         }
         Ok(offsets)
     }
 }
 
-fn count(from: &[i64], to: &[i64]) -> i64 {
-    from.iter().zip(to).map(|(from, to)| to - from).sum()
+/// Whether a case is open, or can still be decided, or was decided so lately that it settles its matter.
+fn matters(case: &Case, now: Timestamp) -> bool {
+    match case.status {
+        CaseStatus::Opened | CaseStatus::Grown => true,
+        CaseStatus::Quiet => case.updated_at.after(REMEMBERED) > now,
+        CaseStatus::Resolved => case.updated_at.after(Cases::SETTLED) > now,
+    }
 }
 
-fn ranges(from: &[i64], to: &[i64]) -> Vec<Range> {
+fn count(from: &Offsets, to: &Offsets) -> i64 {
+    from.iter().flatten().zip(to.iter().flatten()).map(|(from, to)| to - from).sum()
+}
+
+fn ranges(topic: Topic, from: &[i64], to: &[i64]) -> Vec<Range> {
     let each = (0..).zip(from.iter().zip(to)).filter(|(_, (from, to))| from < to);
-    each.map(|(partition, (from, to))| Range { topic: Topic::Interactions, partition, from: *from, to: *to })
-        .collect()
+    each.map(|(partition, (from, to))| Range { topic, partition, from: *from, to: *to }).collect()
 }

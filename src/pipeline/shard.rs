@@ -21,7 +21,7 @@ use super::checkpoint::Checkpointer;
 use super::commit::{Committer, GiveUp, Job};
 use super::growth::Growth;
 use super::intake::Intake;
-use super::line::Entry;
+use super::line::{Entry, Taken};
 use super::logs::FollowError;
 use super::replica::{Replica, Work};
 use super::score::Report;
@@ -143,6 +143,8 @@ pub(super) struct Shard {
     committed: Option<u64>,
     checkpointer: Option<Checkpointer>,
     growth: Growth,
+    /// What was configured when the shard was acquired; it takes effect with the first batch.
+    configured: Option<Arc<Policy>>,
 }
 
 impl Shard {
@@ -162,6 +164,7 @@ impl Shard {
         let growth = Growth::watch(Arc::clone(&settings))?;
         Ok(Self {
             growth,
+            configured: None,
             settings,
             replica,
             intake,
@@ -181,7 +184,8 @@ impl Shard {
     ///
     /// # Errors
     /// The shard has to be acquired anew, or cannot be run.
-    pub(super) fn run(mut self, wishes: &mut Wishes) -> Result<(), ShardError> {
+    pub(super) fn run(mut self, configured: Arc<Policy>, wishes: &mut Wishes) -> Result<(), ShardError> {
+        self.configured = Some(configured);
         while !wishes.stop.load(Ordering::Relaxed) {
             (wishes.turned)();
             self.check_ownership()?;
@@ -213,7 +217,10 @@ impl Shard {
         };
         let gathered = self.intake.gather(free, || wishes.stop.load(Ordering::Relaxed))?;
         let batch = Batch::from(&self.replica.line.positions, gathered);
-        let policy = wishes.policies.try_iter().last();
+        // One that holds already, as where another instance was quicker, does not take effect once more.
+        let holds = &self.replica.scorer.engine().policy().hash;
+        let newest = wishes.policies.try_iter().last().or(self.configured.take());
+        let policy = newest.filter(|policy| policy.hash != *holds);
         let mut job = self.spare.pop().unwrap_or_default();
         let ticks = self.ticks();
         if !batch.ranges.is_empty() || !ticks.is_empty() || policy.is_some() {
@@ -246,7 +253,7 @@ impl Shard {
             ranges: batch.ranges(),
             skipped: Vec::new(),
         };
-        let work = Work { entry: &entry, policy, batch, bans: &[], decided_at: clock::now() };
+        let work = Work { entry: &entry, policy, batch, taken: Taken::NOTHING, decided_at: clock::now() };
         self.lead(&work, job)?;
         job.report.seconds = watch.seconds();
         self.journalled = Stopwatch::start();

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ban::BanRecord;
+use super::case::CaseRecord;
 use super::decision::SourceRecord;
 use super::error::DecodeError;
 use super::quantity::EpochMillis;
@@ -50,6 +51,10 @@ pub struct JournalRecord {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(example = serde_json::json!([]))]
     pub bans: Vec<BanRecord>,
+    /// With `bans` only: the cases that are open or remembered from here on, a part of them in each such record.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(example = serde_json::json!([]))]
+    pub cases: Vec<CaseRecord>,
     /// The next offset of every partition of the shard, after this batch.
     #[schemars(example = serde_json::json!([
         { "topic": "engagement.interactions.v1", "partition": 3, "offset": 120 }
@@ -68,7 +73,7 @@ pub enum JournalKind {
     Reset,
     /// Older inputs, from before the positions, were applied to warm the windows up. Nothing of it was told.
     Warm,
-    /// The bans that were in force by their topic are taken over.
+    /// The bans that were in force and the cases that were open by their topics are taken over.
     Bans,
     /// State is warm. How the bans in force differ from those taken over was told in the same transaction.
     Ready,
@@ -142,6 +147,7 @@ mod tests {
             ranges: vec![OffsetRange { topic: "t".into(), partition: 3, from, to }],
             skipped: vec![SkippedRecord { source: source(10), reason: "engine_fault".into() }],
             bans: Vec::new(),
+            cases: Vec::new(),
             positions: vec![source(120)],
         }
     }

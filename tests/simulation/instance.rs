@@ -11,7 +11,7 @@ use weir::engine::cut::CutProgress;
 use weir::engine::policy::Policy;
 use weir::engine::time::Timestamp as Time;
 use weir::pipeline::{
-    Answer, Batch, Entry, Follower, Foundry, Job, Replica, Start, Work, answer, is_in, reset, start,
+    Answer, Batch, Entry, Follower, Foundry, Job, Replica, Start, Taken, Work, answer, is_in, reset, start,
 };
 use weir::stream::{RecordBatch, Timestamp, Topic};
 use weir::wire::journal::{self, JournalKind};
@@ -206,7 +206,7 @@ impl Instance {
         let entry =
             Entry { kind: JournalKind::Batch, policy, ticks, ranges: batch.ranges(), skipped: Vec::new() };
         let decided_at = Time::from_millis(now.millis() + dice.below(1000) as i64);
-        let work = Work { entry: &entry, policy: other, batch: &batch, bans: &[], decided_at };
+        let work = Work { entry: &entry, policy: other, batch: &batch, taken: Taken::NOTHING, decided_at };
         let mut job = Job::default();
         owner.replica.lead(&work, &BTreeSet::new(), &mut job);
         owner.jobs.push_back((job, 0));

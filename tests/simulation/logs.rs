@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weir::engine::ban::{Ban, BanChange};
+use weir::engine::case::Case;
 use weir::engine::entity::Entity;
 use weir::engine::policy::Policy;
 use weir::engine::time::Timestamp;
@@ -14,8 +15,8 @@ use weir::pipeline::{
     Batch, FollowError, Followed, Follower, Foundry, JournalPage, Logs, Positions, Range, Start, start,
 };
 use weir::stream::{RecordBatch, Topic};
-use weir::wire::ban;
 use weir::wire::journal::{self, JournalRecord};
+use weir::wire::{ban, case};
 
 use crate::broker::Broker;
 use crate::bug::Bug;
@@ -100,6 +101,14 @@ impl Logs for MemoryLogs {
             return Ok(BTreeMap::new());
         }
         Ok(bans_told(&broker))
+    }
+
+    fn cases(&mut self) -> Result<BTreeMap<String, Case>, FollowError> {
+        let broker = self.broker.borrow();
+        let told = broker
+            .all(Topic::Cases)
+            .map(|(_, record)| case::decode(record.value.as_deref()).expect("a case"));
+        Ok(told.map(|case| (case.id.clone(), case)).collect())
     }
 }
 

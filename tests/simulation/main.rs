@@ -46,22 +46,29 @@ const STEPS: u64 = 1_500;
 /// The secret of all runs.
 pub const SEED: HashSeed = HashSeed(1, 2);
 
-/// The standard policy with limits that a short stream meets, and the same with another threshold.
+/// The standard policy with what a short stream meets, and another one: a threshold differs, and there is one limit more,
+/// so that records are laid out anew.
 fn policies() -> Vec<Arc<Policy>> {
-    let with_limits = |max: u32| {
-        let words = "code: C, text: t, source: s, owner: o";
+    let words = "code: C, text: t, source: s, owner: o";
+    let short = |max: u32, more: &str| {
         let limits = format!(
             "version: 1\nlimits:\n\
              \x20 - {{ id: busy, key: [user, action], window: 2m, max: {max}, verdict: challenge, {words} }}\n\
-             \x20 - {{ id: crowd, key: [target], window: 3m, max: 25, verdict: hold, {words} }}\n"
+             \x20 - {{ id: crowd, key: [target], window: 3m, max: 25, verdict: hold, {words} }}\n{more}\
+             signals:\n\
+             \x20 - {{ name: target_3m, key: [target], window: 3m, count: {{}}, doc: \"d\" }}\n\
+             rules:\n\
+             \x20 - {{ id: drawn, family: volume, when: target_3m >= 20, points: 1, {words}, case: {{ entity: target, \
+             proposal: \"look\" }} }}\n"
         );
         let mut files = standard::files();
         files.push(("short.yaml".to_owned(), limits));
-        files
+        load(&files).unwrap_or_else(|problems| panic!("{}", problems[0])).policy
     };
-    [12, 9]
-        .map(|max| load(&with_limits(max)).unwrap_or_else(|problems| panic!("{}", problems[0])).policy)
-        .to_vec()
+    let more = format!(
+        "  - {{ id: more, key: [user, action], window: 90s, max: 6, verdict: challenge, {words} }}\n"
+    );
+    vec![short(12, ""), short(9, &more)]
 }
 
 fn foundry() -> Foundry {

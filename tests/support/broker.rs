@@ -88,6 +88,32 @@ impl Broker {
         Broker::new(extra, false)
     }
 
+    /// A broker with a second way to it: who comes by the port that is returned is sent on to `advertised`.
+    pub fn start_behind(advertised: u16, extra: &[&str]) -> (Broker, u16) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let inner = listener.local_addr().expect("bound").port();
+        drop(listener);
+        let ways = format!(
+            "listeners=PLAINTEXT://127.0.0.1:{{port}},BEHIND://127.0.0.1:{inner},CONTROLLER://127.0.0.1:{{controller}}\n\
+             advertised.listeners=PLAINTEXT://127.0.0.1:{{port}},BEHIND://127.0.0.1:{advertised}\n\
+             listener.security.protocol.map=PLAINTEXT:PLAINTEXT,BEHIND:PLAINTEXT,CONTROLLER:PLAINTEXT\n\
+             inter.broker.listener.name=PLAINTEXT"
+        );
+        let extra: Vec<&str> = extra.iter().copied().chain([ways.as_str()]).collect();
+        (Broker::new(&extra, true), inner)
+    }
+
+    /// Runs one of Kafka's own tools on this broker and returns what it printed.
+    pub fn tool(&self, class: &str, arguments: &[&str]) -> String {
+        let mut command = Command::new("java");
+        command.args(["-XX:+UseSerialGC", QUICK, "-cp", &classpath(&self.jars), class]);
+        command.args(["--bootstrap-server", &self.bootstrap]).args(arguments);
+        let output = command.stdin(Stdio::null()).output().expect("Java is there");
+        let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        assert!(output.status.success(), "{class} {arguments:?}: {text}");
+        text
+    }
+
     fn new(extra: &[&str], quick: bool) -> Broker {
         let jars = jars();
         let dir = std::env::temp_dir().join(unique("kafka").trim_end_matches('.'));
@@ -247,7 +273,11 @@ fn properties(dir: &Path, port: u16, controller: u16, extra: &[&str]) -> String 
          log.cleaner.dedupe.buffer.size=4194304\n\
          {}\n",
         logs.display(),
-        extra.join("\n")
+        // Of a name that comes twice the last one holds.
+        extra
+            .join("\n")
+            .replace("{port}", &port.to_string())
+            .replace("{controller}", &controller.to_string())
     )
 }
 

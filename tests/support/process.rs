@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "child processes and their environment")]
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
@@ -24,11 +25,13 @@ use weir::engine::policy::Policy;
 use weir::engine::policy::load::load;
 use weir::engine::time::Span;
 use weir::pipeline::{Foundry, Probe, ShardSettings, Surroundings, Wishes, basis, run_live};
-use weir::state::{Checkpoints, Step as CheckpointStep, Steps};
+use weir::state::{Checkpoints, Meta, Step as CheckpointStep, Steps};
 use weir::stream::{self, GroupProtocol, KafkaSettings, Lookup, Step, Topic, TopicNames, TopicPlan};
 use weir::wire::interaction::DecodeLimits;
+use weir::wire::journal;
 
 use crate::broker::{Broker as Memory, Log, Stored};
+use crate::proxy::Proxy;
 use crate::readback::Readback;
 use crate::traffic::{self, Sender};
 use crate::{check, kafka};
@@ -47,6 +50,7 @@ const ORDERS: &str = "WEIR_TEST_CHILD";
 pub struct Kill {
     step: String,
     disk_full: bool,
+    reloads: bool,
 }
 
 impl Kill {
@@ -60,6 +64,11 @@ impl Kill {
         Kill { step: step.to_owned(), ..Kill::default() }
     }
 
+    /// Likewise, while another policy takes effect several times a second.
+    pub fn reloading_at(step: &str) -> Kill {
+        Kill { reloads: true, ..Kill::at(step) }
+    }
+
     /// It lives, but no file may grow.
     pub fn disk_full() -> Kill {
         Kill { disk_full: true, ..Kill::default() }
@@ -71,12 +80,13 @@ impl Kill {
     }
 }
 
-/// What a process was told: brokers, topic prefix, folder, how to die.
+/// What a process was told: brokers, topic prefix, folder, how to die, whether to change policies until then.
 pub struct Orders {
     brokers: String,
     prefix: String,
     state: PathBuf,
     step: String,
+    reloads: bool,
 }
 
 /// The orders of this process, if it is a child.
@@ -84,7 +94,8 @@ pub fn child_orders() -> Option<Orders> {
     let text = std::env::var(ORDERS).ok()?;
     let mut parts = text.split('|').map(str::to_owned);
     let mut next = || parts.next().unwrap_or_default();
-    Some(Orders { brokers: next(), prefix: next(), state: PathBuf::from(next()), step: next() })
+    let (brokers, prefix, state, step) = (next(), next(), PathBuf::from(next()), next());
+    Some(Orders { brokers, prefix, state, step, reloads: next() == "reloads" })
 }
 
 fn settings(brokers: &str, prefix: &str) -> (KafkaSettings, TopicNames) {
@@ -97,8 +108,13 @@ fn settings(brokers: &str, prefix: &str) -> (KafkaSettings, TopicNames) {
     (kafka, TopicNames::with_prefix(prefix))
 }
 
-fn policy() -> Arc<Policy> {
-    load(&standard::files()).expect("valid").policy
+/// The standard policy, and the same with one limit more.
+fn policies() -> [Arc<Policy>; 2] {
+    let limit = "version: 1\nlimits:\n  - { id: more, key: [user, action], window: 10s, max: 3, verdict: challenge, \
+                 code: C, text: t, source: s, owner: o }\n";
+    let mut more = standard::files();
+    more.push(("more.yaml".to_owned(), limit.to_owned()));
+    [standard::files(), more].map(|files| load(&files).expect("valid").policy)
 }
 
 /// Runs a shard until its standard input ends, or until it has to die.
@@ -132,9 +148,19 @@ pub fn run(orders: &Orders) {
             std::process::exit(1);
         }
     };
-    let (_policies, incoming) = channel();
+    let (changes, incoming) = channel();
     let mut wishes = Wishes { stop, policies: incoming, wanted: Box::new(Vec::new), turned: Box::new(|| ()) };
-    let (policy, probe) = (policy(), doom.probe());
+    let [policy, other] = policies();
+    if orders.reloads {
+        let both = [other, Arc::clone(&policy)];
+        thread::spawn(move || {
+            let mut next = both.iter().cycle().cloned();
+            while changes.send(next.next().expect("endless")).is_ok() {
+                thread::sleep(Duration::from_millis(150));
+            }
+        });
+    }
+    let probe = doom.probe();
     let around = Surroundings {
         policy: &|| Arc::clone(&policy),
         seed: SEED,
@@ -226,6 +252,14 @@ impl Child {
         fs::read_to_string(&self.log).unwrap_or_default()
     }
 
+    /// Resident memory, KB.
+    pub fn memory(&self) -> u64 {
+        let path = format!("/proc/{}/status", self.process.id());
+        let status = fs::read_to_string(path).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
+    }
+
     pub fn has_ended(&mut self) -> bool {
         self.process.try_wait().expect("it can be asked").is_some()
     }
@@ -256,6 +290,8 @@ impl Drop for Child {
 /// A stream, its topics, and the folders of the processes that work on it.
 pub struct Stage {
     own: Option<kafka::Broker>,
+    /// The wire between the processes and the broker; nobody else goes by it.
+    pub wire: Option<Proxy>,
     brokers: String,
     prefix: String,
     dir: TempDir,
@@ -276,6 +312,20 @@ impl Stage {
         Stage::on(Some(own), &brokers, name)
     }
 
+    /// A broker of its own, to which the processes have a wire that can be disturbed.
+    pub fn behind_a_wire(name: &str) -> Stage {
+        let wire = Proxy::open();
+        let (own, port) = kafka::Broker::start_behind(wire.port(), &["group.min.session.timeout.ms=1000"]);
+        wire.lead_to(port);
+        let brokers = own.bootstrap().to_owned();
+        Stage { wire: Some(wire), ..Stage::on(Some(own), &brokers, name) }
+    }
+
+    /// The wire.
+    pub fn wire(&self) -> &Proxy {
+        self.wire.as_ref().expect("a stage behind a wire")
+    }
+
     fn on(own: Option<kafka::Broker>, brokers: &str, name: &str) -> Stage {
         let prefix = kafka::unique(name);
         let (settings, names) = settings(brokers, &prefix);
@@ -290,6 +340,7 @@ impl Stage {
         let dir = TempDir::new().expect("a temporary folder");
         Stage {
             own,
+            wire: None,
             brokers: brokers.to_owned(),
             prefix,
             dir,
@@ -310,7 +361,12 @@ impl Stage {
         let log = self.dir.path().join(format!("{}-{name}.log", self.starts));
         let file = fs::File::create(&log).expect("a log");
         let state = self.state(name);
-        let orders = format!("{}|{}|{}|{}", self.brokers, self.prefix, state.display(), kill.step);
+        let reloads = if kill.reloads { "reloads" } else { "" };
+        let brokers = match &self.wire {
+            Some(wire) => format!("127.0.0.1:{}", wire.port()),
+            None => self.brokers.clone(),
+        };
+        let orders = format!("{brokers}|{}|{}|{}|{reloads}", self.prefix, state.display(), kill.step);
         let exe = std::env::current_exe().expect("this test");
         let limit = if kill.disk_full { "trap '' XFSZ; ulimit -f 64; " } else { "" };
         let script = format!("{limit}exec \"$0\" child --exact --nocapture --test-threads 1");
@@ -420,6 +476,59 @@ impl Stage {
         own.launch();
     }
 
+    /// How many policies the journal tells of, and how often one took the place of another.
+    pub fn policy_changes(&self) -> (usize, usize) {
+        let mut told = Vec::new();
+        self.reader().0.read_all(Topic::Journal, |record| {
+            told.push(journal::decode(record.value).expect("a record of the journal").policy);
+        });
+        let changes = told.windows(2).filter(|pair| pair[0] != pair[1]).count();
+        (told.into_iter().collect::<BTreeSet<String>>().len(), changes)
+    }
+
+    /// What a batch leaves whose transaction was aborted after its checkpoint was written: the newest checkpoint again, for
+    /// a record that the journal does not hold.
+    pub fn forge_a_checkpoint_of_an_aborted_batch(&self, name: &str) {
+        let mut checkpoints =
+            Checkpoints::open(self.state(name), "a test", Steps::default()).expect("nobody else's");
+        let newest = checkpoints.published().expect("a manifest").first().expect("a checkpoint").generation;
+        let pages = checkpoints.load(newest).expect("whole");
+        let meta = Meta { seq: pages.meta().seq + 1, chain: "ab".repeat(32), ..pages.meta().clone() };
+        let mut writer = checkpoints.begin(meta).expect("room");
+        pages.for_each(|page| writer.write(page.expect("whole")).expect("room"));
+        let written = writer.finish().expect("room");
+        assert!(checkpoints.publish(written).expect("room").generation > newest);
+    }
+
+    /// `weir verify` on the topics as they stand: its exit code and what it printed.
+    pub fn verify(&self) -> (Option<i32>, String) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+        command.args(["verify", "--model", "--brokers", &self.brokers]).current_dir(self.dir.path());
+        command.env("WEIR_KAFKA_TOPIC_PREFIX", &self.prefix);
+        command.env("WEIR_KAFKA_GROUP", format!("{}group", self.prefix));
+        let output = command.stdin(Stdio::null()).output().expect("it runs");
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8_lossy(&text).into_owned())
+    }
+
+    /// Writes the first decision there is once more, changed; returns where it stands.
+    pub fn forge_a_decision(&self) -> String {
+        let (reader, _) = self.reader();
+        let mut first = None;
+        reader.read_all(Topic::Decisions, |record| {
+            first.get_or_insert_with(|| record.value.expect("a decision").to_vec());
+        });
+        let value = String::from_utf8(first.expect("a decision")).expect("JSON");
+        let forged = value.replacen("\"verdict\":\"", "\"verdict\":\"block\",\"was\":\"", 1);
+        let (_, names) = settings(&self.brokers, &self.prefix);
+        let topic = names.get(Topic::Decisions);
+        let place = format!("{topic}-0@{}", reader.ends(Topic::Decisions)[0]);
+        let sender = Sender::new(&self.brokers, topic, 0);
+        sender.send(0, "forged", &forged);
+        sender.finish();
+        place
+    }
+
     /// Where records stood that became dead letters for this reason.
     pub fn dead_letters(&self, reason: &str) -> Vec<(i32, i64)> {
         let mut found = Vec::new();
@@ -439,6 +548,13 @@ impl Stage {
 
     /// A process in good health comes to the end of the stream; then everything is checked. Returns its log.
     pub fn finish(mut self) -> String {
+        let log = self.come_to_the_end();
+        self.check();
+        log
+    }
+
+    /// A process in good health comes to the end of the stream and ends. Returns its log.
+    pub fn come_to_the_end(&mut self) -> String {
         self.sender.finish();
         let mut weir = self.start("a", &Kill::never());
         let (reader, kafka) = self.reader();
@@ -450,17 +566,21 @@ impl Stage {
         }
         let log = weir.log();
         weir.stop();
+        log
+    }
+
+    fn check(&self) {
         let start = Instant::now();
+        let (reader, kafka) = self.reader();
         let memory = Rc::new(RefCell::new(self.copy(&reader, &kafka)));
         let limits = DecodeLimits::default();
         let names = TopicNames::with_prefix(&self.prefix);
         let foundry =
             Foundry { seed: SEED, names, shard: 0, limits, basis: basis(&SEED, &limits), probe: None };
-        let checked = check::everything(&memory, &[policy()], &foundry);
+        let checked = check::everything(&memory, &policies(), &foundry);
         assert_eq!(checked.checked["interactions"], self.sent);
         assert!(checked.checked["decisions compared"] > 0, "{checked}");
         println!("{} processes, checked in {:.1?}\n{checked}", self.starts, start.elapsed());
-        log
     }
 
     /// All topics, as a committed reader sees them.

@@ -23,7 +23,7 @@ const MOST: u64 = 1024;
 /// The longest window: 49 days.
 const LONGEST: Span = Span::from_secs(49 * 86_400);
 /// A log of at most so many times needs no block.
-const SHORT: usize = 4;
+const SHORT: usize = 5;
 /// Times in the cell of a longer one.
 const INLINE: usize = 3;
 /// The word of the block's reference, in a longer one.

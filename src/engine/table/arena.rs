@@ -2,8 +2,8 @@
 //!
 //! A record is a key (two words, zero when it is free), its mark (two words, see `mark.rs`: when it was last touched, how
 //! often) and its cells. Its number stays the same as long as it lives. Numbers of records that were given back are used
-//! again, the last one first; a free record holds in its third word which one was given back before it. Record 0 is nobody's:
-//! see the guest in the module above.
+//! again, the last one first; a free record holds in its third word which one was given back before it. Record 0 is nobody's,
+//! so that 0 can say "none".
 //!
 //! While a cut is under way a [`Watch`] is told of every record before it changes. No other file can reach the words but
 //! through [`Arena::record_mut`], which does that first.
@@ -30,7 +30,7 @@ pub(super) struct Arena {
     end: u32,
     /// The free record that is used next; 0 when there is none.
     free: u32,
-    /// Records in use, the guest not counted.
+    /// Records in use.
     used: u32,
 }
 

@@ -97,10 +97,10 @@ impl Segment {
         self.len += 1;
     }
 
-    /// Takes a record out and closes the gap.
-    pub(super) fn remove(&mut self, hash: u32, number: u32) {
+    /// Takes a record out and closes the gap; false when it is not in.
+    pub(super) fn remove(&mut self, hash: u32, number: u32) -> bool {
         if self.find(hash, |held| held == number).is_none() {
-            return;
+            return false;
         }
         let mut hole = self.home(hash);
         while self.places[hole][1] != number {
@@ -117,6 +117,7 @@ impl Segment {
         }
         self.set(hole, [0; PLACE_WORDS]);
         self.len -= 1;
+        true
     }
 
     /// Places from `from` forward to `to`.

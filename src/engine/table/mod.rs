@@ -10,8 +10,9 @@
 //! key comes back, and removed by [`Table::sweep`]. When the budget is used up, a new key takes the place of a
 //! dead record near its own in the index. Without one it depends: a plain table lets the record there go that was touched
 //! longest ago. One with an [`Overflow`] lets a record go only for a key that came more often than it did (admission as in
-//! TinyLFU, Einziger, Friedman and Manes 2017), and what it counted becomes an estimate; a key that is not admitted gets the
-//! *guest* record, which is empty for each, lives for one event, and is no part of the state. All that is counted and told.
+//! TinyLFU, Einziger, Friedman and Manes 2017), and what it counted becomes an estimate; a key that is not admitted is a
+//! *guest*: its record is found in the lobby, a small segment of its own where the one that came longest ago makes room. All
+//! that is counted and told.
 
 mod admission;
 mod arena;
@@ -30,6 +31,8 @@ use super::slab::{BlockRef, Spill};
 use super::time::{Span, Timestamp};
 
 const SEGMENTS: usize = 256;
+/// The segment of guests: behind the others.
+const LOBBY: usize = SEGMENTS;
 /// How many records around a new key's place are looked at for one to evict.
 const NEIGHBOURS: usize = 16;
 /// A sweep asks for the record so many places ahead.
@@ -60,18 +63,22 @@ impl TableSpec {
     }
 }
 
-/// The number of a record. Valid until its record is removed.
+/// Where a record is: its number, and whether it is a guest's. Valid until the record is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot(u32);
 
 impl Slot {
-    /// The guest record.
-    pub(super) const GUEST: Slot = Slot(0);
+    const GUEST: u32 = 1 << 31;
 
     /// Whether it is the record of a key that was not admitted.
     #[inline]
     pub fn is_guest(self) -> bool {
-        self == Self::GUEST
+        self.0 & Self::GUEST != 0
+    }
+
+    #[inline]
+    fn number(self) -> u32 {
+        self.0 & !Self::GUEST
     }
 }
 
@@ -111,9 +118,10 @@ pub struct TableStats {
 #[derive(Clone, Debug)]
 pub struct Table {
     spec: TableSpec,
+    /// With the lobby last.
     index: Vec<Segment>,
     arena: Arena,
-    /// Places of the index, taking a segment that was never used for one of the least size.
+    /// Places of the index but for the lobby's, taking a segment that was never used for one of the least size.
     places: u64,
     /// Segments without a record. Room for one is kept for each, so that every key can have a record in its turn.
     empty: u32,
@@ -136,7 +144,7 @@ impl Table {
     pub fn new(mut spec: TableSpec) -> Self {
         spec.budget_bytes = spec.budget_bytes.max(spec.least_bytes());
         Self {
-            index: vec![Segment::default(); SEGMENTS],
+            index: vec![Segment::default(); SEGMENTS + 1],
             arena: Arena::new(stride(spec.words)),
             places: (SEGMENTS * FIRST_CAPACITY) as u64,
             empty: SEGMENTS as u32,
@@ -183,7 +191,7 @@ impl Table {
     }
 
     /// The record of a key, made when it is absent, emptied when it is dead; touched at `now` in any case. Without room for
-    /// it, it is the guest record.
+    /// it, it is a guest's.
     #[inline]
     pub fn find_or_insert(&mut self, key: u64, now: Timestamp) -> Entry {
         self.find_or_insert_as(key, now, 1)
@@ -198,10 +206,7 @@ impl Table {
                 let known = if fresh { self.known(key, now) } else { Estimate::default() };
                 Entry { slot: Slot(number), fresh, evicted: false, known }
             }
-            None if self.has_room(segment_of(key)) => {
-                let number = self.place(key, now);
-                Entry { slot: Slot(number), fresh: true, evicted: false, known: self.known(key, now) }
-            }
+            None if self.has_room(segment_of(key)) => self.admit(key, now, false),
             None => self.make_room(key, now, touches),
         }
     }
@@ -221,7 +226,7 @@ impl Table {
     /// The cells of a record together with the blocks of the table.
     #[inline]
     pub fn cells_and_spill(&mut self, slot: Slot) -> (&mut [u32], &mut Spill) {
-        let record = self.arena.record_mut(slot.0);
+        let record = self.arena.record_mut(slot.number());
         (&mut record[HEAD..HEAD + self.spec.words], &mut self.spill)
     }
 
@@ -286,18 +291,27 @@ impl Table {
     }
 
     /// Calls `each` with the key, the time of the last touch and the cells of every record, in the order of places.
-    pub fn for_each(&self, mut each: impl FnMut(u64, Timestamp, &[u32])) {
+    pub fn for_each(&self, each: impl FnMut(u64, Timestamp, &[u32])) {
+        self.visit(false, each);
+    }
+
+    /// The same with every guest.
+    pub fn for_each_guest(&self, each: impl FnMut(u64, Timestamp, &[u32])) {
+        self.visit(true, each);
+    }
+
+    fn visit(&self, guests: bool, mut each: impl FnMut(u64, Timestamp, &[u32])) {
         for number in 1..self.arena.end() {
             let (key, record) = (self.arena.key(number), self.arena.record(number));
-            if key != 0 {
+            if key != 0 && self.is_guest(key, number) == guests {
                 each(key, touched(record), &record[HEAD..HEAD + self.spec.words]);
             }
         }
     }
 
-    /// Records held, dead ones included.
+    /// Records held, dead ones included and guests not.
     pub fn len(&self) -> usize {
-        self.arena.used() as usize
+        self.arena.used() as usize - self.index[LOBBY].len()
     }
 
     /// Whether there is no record.
@@ -305,12 +319,12 @@ impl Table {
         self.len() == 0
     }
 
-    /// Bytes of the records, the blocks and the overflow.
+    /// Bytes of the records, the blocks, the guests and the overflow.
     pub fn bytes(&self) -> u64 {
         let overflow = self.overflow.as_ref().filter(|overflow| overflow.is_used());
-        self.bytes_for(self.arena.end().into(), self.places)
-            + self.spill.bytes()
-            + overflow.map_or(0, Overflow::bytes)
+        let places = self.places + self.index[LOBBY].capacity() as u64;
+        let records = self.bytes_for(self.arena.end().into(), places);
+        records + self.spill.bytes() + overflow.map_or(0, Overflow::bytes)
     }
 
     /// The account.
@@ -355,36 +369,43 @@ impl Table {
 
     #[inline]
     fn record(&self, slot: Slot) -> &[u32] {
-        self.arena.record(slot.0)
+        self.arena.record(slot.number())
     }
 
     #[inline]
     fn record_mut(&mut self, slot: Slot) -> &mut [u32] {
-        self.arena.record_mut(slot.0)
+        self.arena.record_mut(slot.number())
     }
 
-    /// Inserts a key for which there is no room, or makes it a guest.
+    /// Inserts a key for which there is no room, or has it be a guest.
     #[cold]
     fn make_room(&mut self, key: u64, now: Timestamp, touches: u32) -> Entry {
         let known = self.known(key, now);
-        let touches = touches.max(known.surely + 1);
+        let touches = touches.max(known.surely + 1).max(self.waited(key, now) + 1);
         let Some(victim) = self.victim(key, now, touches) else {
-            let slot = self.guest(key, now, touches);
-            return Entry { slot, fresh: true, evicted: false, known };
+            return self.guest(key, now, known);
         };
         let evicted = self.evict(victim, now);
-        let slot = Slot(self.place(key, now));
-        mark::set_touches(self.record_mut(slot), touches);
-        Entry { slot, fresh: true, evicted, known }
+        let entry = self.admit(key, now, evicted);
+        mark::set_touches(self.record_mut(entry.slot), touches);
+        entry
     }
 
-    /// Makes the record of a key; there must be room.
-    fn place(&mut self, key: u64, now: Timestamp) -> u32 {
-        let number = self.arena.take(key);
-        mark::begin(self.arena.record_mut(number), now);
+    /// Gives a key a record, that of a guest if it was one; there must be room.
+    fn admit(&mut self, key: u64, now: Timestamp, evicted: bool) -> Entry {
+        let guest = self.leave_lobby(key, now);
+        let number = guest.unwrap_or_else(|| self.begin(key, now));
         let segment = &mut self.index[segment_of(key)];
         self.empty -= u32::from(segment.len() == 0);
         segment.insert(hash_of(key), number);
+        let known = if guest.is_some() { Estimate::default() } else { self.known(key, now) };
+        Entry { slot: Slot(number), fresh: guest.is_none(), evicted, known }
+    }
+
+    /// Makes a record that is not in the index yet.
+    fn begin(&mut self, key: u64, now: Timestamp) -> u32 {
+        let number = self.arena.take(key);
+        mark::begin(self.arena.record_mut(number), now);
         self.made = self.made.saturating_add(1);
         number
     }
@@ -416,16 +437,18 @@ impl Table {
     /// Records that take memory, or have room kept for them, when there are so many more in use.
     fn records_with(&self, more: u32) -> u64 {
         // Record 0 is never free.
-        u64::from(self.arena.end().max(1 + self.arena.used() + self.empty + more))
+        let held = 1 + self.len() as u64 + u64::from(self.empty + more) + self.guests_max();
+        held.max(self.arena.end().into())
     }
 
     fn bytes_for(&self, records: u64, places: u64) -> u64 {
         records * self.arena.record_bytes() + places * PLACE_BYTES
     }
 
-    /// The budget less what the overflow will need.
+    /// The budget less what the lobby's places and the overflow will need.
     fn room(&self) -> u64 {
-        self.spec.budget_bytes - self.overflow.as_ref().map_or(0, Overflow::bytes)
+        let overflow = self.overflow.as_ref().map_or(0, Overflow::bytes);
+        self.spec.budget_bytes - overflow - self.guests_max() * PLACE_BYTES
     }
 
     /// Removes a record; true when it was still alive. What it was is kept at hand.
@@ -445,8 +468,11 @@ impl Table {
         self.free_blocks(number);
         let key = self.arena.key(number);
         let segment = &mut self.index[segment_of(key)];
-        segment.remove(hash_of(key), number);
-        self.empty += u32::from(segment.len() == 0);
+        if segment.remove(hash_of(key), number) {
+            self.empty += u32::from(segment.len() == 0);
+        } else {
+            self.index[LOBBY].remove(hash_of(key), number);
+        }
         self.arena.give_back(number);
     }
 

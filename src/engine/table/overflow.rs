@@ -107,7 +107,12 @@ impl Overflow {
 
     /// Bytes of all sketches once they are in use.
     pub fn bytes(&self) -> u64 {
-        (self.sketches.len() * self.blocks * BLOCK_WORDS * 4) as u64
+        self.sketches.len() as u64 * self.sketch_bytes()
+    }
+
+    /// Bytes of one of them.
+    pub(super) fn sketch_bytes(&self) -> u64 {
+        (self.blocks * BLOCK_WORDS * 4) as u64
     }
 
     /// Whether anything was ever counted.

@@ -2,7 +2,7 @@
 
 use super::arena::Arena;
 use super::index::{FIRST_CAPACITY, PLACE_WORDS, Segment};
-use super::{Overflow, SEGMENTS, Table, TableSpec, stride};
+use super::{LOBBY, Overflow, Table, TableSpec, stride};
 use crate::engine::cut::{Array, Awaited, Damaged, Kind, Place, Reader, Room, Saved, Writer, saved};
 use crate::engine::slab::Spill;
 use crate::engine::time::Span;
@@ -31,8 +31,7 @@ impl Table {
 
     /// From here on the table is copied as it is now, as this part of the cut.
     pub(crate) fn begin_cut(&mut self, part: usize) {
-        // The guest is no part of the state.
-        self.let_go();
+        self.release_displaced();
         for (unit, segment) in self.index.iter_mut().enumerate() {
             segment.begin_cut(Place::new(Kind::Index, part, unit));
         }
@@ -95,11 +94,13 @@ impl Table {
             return Err(Damaged);
         }
         let mut table = Self::new(spec);
-        for unit in 0..SEGMENTS {
+        for unit in 0..=LOBBY {
             let capacity = usize::load(from)?;
             if capacity > 0 {
                 awaited.add(Place::new(Kind::Index, part, unit), capacity, PLACE_WORDS)?;
-                table.places += (capacity.max(FIRST_CAPACITY) - FIRST_CAPACITY) as u64;
+            }
+            if unit != LOBBY {
+                table.places += capacity.saturating_sub(FIRST_CAPACITY) as u64;
             }
         }
         let (end, free) = Saved::load(from)?;
@@ -119,10 +120,10 @@ impl Table {
     /// Index and records agree in number, and every block that a record names was handed out.
     pub(crate) fn check(&self) -> Result<(), Damaged> {
         let indexed: usize = self.index.iter().map(Segment::len).sum();
-        let mut sound = indexed == self.len() && self.arena.is_sound();
-        self.for_each(|_, _, cells| {
-            sound &= self.spec.spills.iter().all(|word| self.spill.knows(cells[*word]));
-        });
+        let mut sound = indexed == self.arena.used() as usize && self.arena.is_sound();
+        let knows = |cells: &[u32]| self.spec.spills.iter().all(|word| self.spill.knows(cells[*word]));
+        self.for_each(|_, _, cells| sound &= knows(cells));
+        self.for_each_guest(|_, _, cells| sound &= knows(cells));
         if sound { Ok(()) } else { Err(Damaged) }
     }
 
@@ -133,7 +134,9 @@ impl Table {
             Kind::Index => {
                 let segment = self.index.get_mut(unit as usize).ok_or(Damaged)?;
                 *segment = Segment::restored(&array, self.arena.end())?;
-                self.empty -= u32::from(segment.len() > 0);
+                if unit as usize != LOBBY {
+                    self.empty -= u32::from(segment.len() > 0);
+                }
                 Ok(())
             }
             Kind::Records => self.arena.fill(&array),

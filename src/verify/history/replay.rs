@@ -114,11 +114,14 @@ struct Replay<'r> {
     ends: &'r mut Ends,
 }
 
-/// Bans on their way over a reset.
+/// Bans and cases on their way over a reset.
+#[derive(Default)]
 struct Carried {
     /// By id.
     left: BTreeMap<String, Ban>,
-    /// The journal tells the bans that are taken over.
+    /// Ids of open cases.
+    cases: BTreeSet<String>,
+    /// The journal tells what is taken over.
     told: bool,
 }
 
@@ -171,18 +174,20 @@ impl<'r> Replay<'r> {
 
     /// State begins anew, but nobody who is banned goes free.
     fn reset(&mut self, policy: &Arc<Policy>) {
-        let bans = self.model.as_ref().map(Model::bans);
+        let before = self.model.take();
+        let bans = before.as_ref().map(Model::bans).unwrap_or_default();
         let mut model = Model::new(Arc::clone(policy));
-        model.restore(bans.clone().unwrap_or_default());
+        model.restore(bans.clone());
         self.model = Some(model);
-        let left = |bans: Vec<Ban>| bans.into_iter().map(|ban| (ban.id.clone(), ban)).collect();
-        self.carried = bans.map(|bans| Carried { left: left(bans), told: false });
+        let left = bans.into_iter().map(|ban| (ban.id.clone(), ban)).collect();
+        let cases = |model: Model| model.open_cases().into_iter().collect();
+        self.carried = before.map(|before| Carried { left, cases: cases(before), told: false });
     }
 
-    /// The journal says which bans are taken over.
+    /// The journal says which bans and cases are taken over.
     fn take_bans(&mut self, record: &JournalRecord) {
         let model = self.model.as_mut().expect("the line began");
-        let carried = self.carried.get_or_insert(Carried { left: BTreeMap::new(), told: false });
+        let carried = self.carried.get_or_insert_default();
         if !carried.told {
             carried.told = true;
             model.forget_bans();
@@ -191,15 +196,28 @@ impl<'r> Replay<'r> {
             carried.left.remove(&ban.id);
             model.restore(vec![ban]);
         }
+        for case in &record.cases {
+            carried.cases.remove(&case.case_id);
+        }
+        model.restore_cases(record.cases.iter().cloned().map(Case::from).collect());
     }
 
-    /// All bans that were in force have been taken over, unless they came to their end meanwhile.
+    /// All open cases have been taken over, and all bans that were in force, unless they came to their end meanwhile.
     fn ready(&mut self, place: &Place) {
-        let now = self.model.as_ref().map(Model::now).unwrap_or_default();
+        let model = self.model.as_mut().expect("the line began");
+        model.warm();
+        let now = model.now();
         let Some(carried) = self.carried.take().filter(|carried| carried.told) else { return };
         for ban in carried.left.into_values().filter(|ban| ban.expires_at.is_none_or(|end| end > now)) {
             let text = format!("ban {} of {} was in force and is not taken over", ban.id, ban.entity);
             self.verdict.violate("ban lost", place.clone(), text);
+        }
+        for case in carried.cases {
+            self.verdict.violate(
+                "case lost",
+                place.clone(),
+                format!("case {case} was open and is not taken over"),
+            );
         }
     }
 

@@ -484,14 +484,26 @@ fn an_overlapping_range_is_found() {
 #[test]
 fn offsets_committed_before_or_behind_the_journal_are_found() {
     let mut history = history(Mistake::None);
-    let end = history.interactions.iter().filter(|input| input.partition == 1).count() as i64;
-    let committed = |next| Committed { topic: INTERACTIONS.to_owned(), partition: 1, next };
-    history.committed = vec![committed(end)];
-    assert!(checked(&history).is_clean());
-    history.committed = vec![committed(end + 1)];
-    finds(&checked(&history), "committed early", &format!("{INTERACTIONS}-1@{}", end + 1));
-    history.committed = vec![committed(end - 1)];
-    finds(&checked(&history), "committed late", &format!("{INTERACTIONS}-1@{}", end - 1));
+    let count = |inputs: &[LogRecord], partition| {
+        inputs.iter().filter(|input| input.partition == partition).count() as i64
+    };
+    let mut others = Vec::new();
+    let all = [(INTERACTIONS, &history.interactions), ("risk.commands.v1", &history.commands)];
+    for (topic, inputs) in all {
+        let end = count(inputs, 0);
+        others.push(Committed { topic: topic.to_owned(), partition: 0, next: end });
+    }
+    let end = count(&history.interactions, 1);
+    let mut check = |next: Option<i64>| {
+        let committed = next.map(|next| Committed { topic: INTERACTIONS.to_owned(), partition: 1, next });
+        history.committed = others.iter().cloned().chain(committed).collect();
+        checked(&history)
+    };
+    let right = check(Some(end));
+    assert!(right.is_clean(), "{right}");
+    finds(&check(Some(end + 1)), "committed early", &format!("{INTERACTIONS}-1@{}", end + 1));
+    finds(&check(Some(end - 1)), "committed late", &format!("{INTERACTIONS}-1@{}", end - 1));
+    finds(&check(None), "committed late", &format!("{INTERACTIONS}-1@{end}"));
 }
 
 #[test]

@@ -161,6 +161,21 @@ impl Model {
         told
     }
 
+    /// Cases that were told before the first input, in the order of their last change.
+    pub fn restore_cases(&mut self, cases: Vec<Case>) {
+        cases.into_iter().for_each(|case| self.cases.take_over(case));
+    }
+
+    /// State that began anew is warm: all that comes counts in its case.
+    pub fn warm(&mut self) {
+        self.cases.taken_over();
+    }
+
+    /// Ids of the open cases.
+    pub fn open_cases(&self) -> Vec<String> {
+        self.cases.open()
+    }
+
     /// Forgets all bans, as where the topic of bans is taken over; pardons stay.
     pub fn forget_bans(&mut self) {
         self.bans.clear();

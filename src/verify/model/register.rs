@@ -117,6 +117,8 @@ pub(super) struct Cases {
     /// Those that fell quiet and can still be decided.
     quiet: Vec<(Matter, Case)>,
     settled: BTreeMap<Matter, Settled>,
+    /// While state is warmed up: up to when events are in the cases that were taken over.
+    counted: BTreeMap<Matter, Timestamp>,
 }
 
 type Matter = (String, Entity);
@@ -150,6 +152,9 @@ impl Cases {
     pub(super) fn add(&mut self, new: Case, account: Option<&str>, told: &mut Vec<Case>) {
         let matter = (new.rule.clone(), new.entity.clone());
         let at = new.opened_at;
+        if self.counted.get(&matter).is_some_and(|to| at <= *to) {
+            return;
+        }
         let Some(before) = self.since_decided(&matter, at) else { return };
         if !self.open.contains_key(&matter) && self.open.len() >= OPEN_MAX {
             return;
@@ -180,6 +185,36 @@ impl Cases {
         }
         self.settled.remove(matter);
         Some(if at < decided.until { decided.since - 1 } else { 0 })
+    }
+
+    /// Goes on with a case that was told earlier: what it was made of does not count again while state is warmed up.
+    pub(super) fn take_over(&mut self, case: Case) {
+        let matter = (case.rule.clone(), case.entity.clone());
+        let counted = self.counted.entry(matter.clone()).or_default();
+        *counted = (*counted).max(case.updated_at);
+        match case.status {
+            CaseStatus::Opened | CaseStatus::Grown => {
+                let tell_at = case.events.max(1) * 2;
+                self.settled.remove(&matter);
+                self.open.insert(matter, Open { case: Case { status: CaseStatus::Grown, ..case }, tell_at });
+            }
+            CaseStatus::Quiet => self.quiet.push((matter, case)),
+            CaseStatus::Resolved => {
+                let until =
+                    case.resolution.map_or(case.updated_at, |resolution| resolution.at).after(SETTLED);
+                self.settled.insert(matter, Settled { until, events: case.events, since: 0 });
+            }
+        }
+    }
+
+    /// State is warm.
+    pub(super) fn taken_over(&mut self) {
+        self.counted.clear();
+    }
+
+    /// Ids of the open cases that were told.
+    pub(super) fn open(&self) -> Vec<String> {
+        self.open.values().filter(|open| open.tell_at > 1).map(|open| open.case.id.clone()).collect()
     }
 
     /// A person decides a case; `None` when it is not known.

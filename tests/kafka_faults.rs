@@ -1,0 +1,175 @@
+//! What can be wrong with Kafka when weir starts, and what is said of it: in words, and without a loss that is not told.
+#![allow(clippy::disallowed_methods, reason = "a child process is awaited by the clock")]
+
+#[path = "support/broker.rs"]
+mod broker;
+#[path = "support/instance.rs"]
+mod instance;
+#[path = "support/readback.rs"]
+mod readback;
+mod support;
+#[path = "support/traffic.rs"]
+mod traffic;
+
+use std::future::Future;
+
+use instance::{Instance, PATIENCE};
+use rdkafka::admin::{AdminClient, AdminOptions};
+use rdkafka::client::DefaultClientContext;
+use rdkafka::{Offset, TopicPartitionList};
+use readback::Readback;
+use traffic::{Sender, event_of};
+use weir::stream::Topic;
+use weir::wire::journal;
+
+/// An instance that has decided a few hundred events and has ended.
+fn used(prefix: &str) -> Instance {
+    let mut weir = Instance::new(broker::shared(), &broker::unique(prefix));
+    weir.command(&["topics", "create"]);
+    weir.start();
+    weir.wait_until_ready();
+    send(&weir, 300);
+    let ends: Vec<Option<i64>> = reader(&weir).ends(Topic::Interactions).into_iter().map(Some).collect();
+    weir.wait("all decided", |weir| reader(weir).committed(&weir.kafka, Topic::Interactions) == ends);
+    let (status, _) = weir.terminate();
+    assert!(status.success(), "{}", weir.log_end());
+    weir
+}
+
+fn send(weir: &Instance, events: u64) {
+    let sender = Sender::new(&weir.kafka.brokers, weir.names.get(Topic::Interactions), 0);
+    for number in 0..events {
+        sender.send((number % 6) as i32, "k", &event_of(&format!("e{number}"), "u"));
+    }
+    sender.finish();
+}
+
+fn reader(weir: &Instance) -> Readback {
+    Readback::new(&weir.kafka, &weir.names)
+}
+
+fn administer<T, F: Future<Output = T>>(
+    weir: &Instance,
+    ask: impl FnOnce(AdminClient<DefaultClientContext>) -> F,
+) -> T {
+    let admin = rdkafka::ClientConfig::new().set("bootstrap.servers", &weir.kafka.brokers).create();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    runtime.block_on(ask(admin.expect("an admin client")))
+}
+
+fn options() -> AdminOptions {
+    AdminOptions::new().operation_timeout(Some(PATIENCE)).request_timeout(Some(PATIENCE))
+}
+
+/// It ends by itself, and its log says this.
+fn ends_with(weir: &mut Instance, words: &[&str]) {
+    weir.start();
+    let (status, _) = weir.wait_for_end();
+    assert!(!status.success(), "{}", weir.log_end());
+    let log = weir.log();
+    assert!(words.iter().all(|words| log.contains(words)), "{words:?} in\n{}", weir.log_end());
+}
+
+#[test]
+fn records_that_expired_before_they_were_read_end_it_with_their_number() {
+    let mut weir = used("expired");
+    send(&weir, 600);
+    let topic = weir.names.get(Topic::Interactions).to_owned();
+    administer(&weir, |admin| async move {
+        let mut list = TopicPartitionList::new();
+        list.add_partition_offset(&topic, 2, Offset::Offset(120)).expect("an offset");
+        let done = admin.delete_records(&list, &options()).await.expect("an answer");
+        assert!(done.elements().iter().all(|element| element.error().is_ok()), "{done:?}");
+    });
+    let place = format!(
+        "offset 50 of {}/2 is not in the log, which holds 120 to 150",
+        weir.names.get(Topic::Interactions)
+    );
+    ends_with(&mut weir, &[&place]);
+}
+
+#[test]
+fn an_input_that_was_made_anew_ends_it_with_words() {
+    let mut weir = used("anew");
+    let topic = weir.names.get(Topic::Interactions).to_owned();
+    administer(&weir, |admin| async move {
+        let done = admin.delete_topics(&[&topic], &options()).await.expect("an answer");
+        assert!(done.iter().all(Result::is_ok), "{done:?}");
+    });
+    weir.command(&["topics", "create"]);
+    let place = format!("of {}/", weir.names.get(Topic::Interactions));
+    ends_with(&mut weir, &[&place, "is not in the log, which holds 0 to 0"]);
+}
+
+/// Whatever the journal says held last: what is configured at the start takes effect with the first batch.
+#[test]
+fn a_policy_that_changed_while_nothing_ran_takes_effect_at_the_start() {
+    let mut weir = used("meanwhile");
+    weir.swap_policy("second", |_, text| format!("{text}\n# another one\n"));
+    weir.start();
+    weir.wait_until_ready();
+    let policies = |weir: &Instance| {
+        let mut told = Vec::new();
+        reader(weir).read_all(Topic::Journal, |record| {
+            told.push(journal::decode(record.value).expect("a record of the journal").policy);
+        });
+        told
+    };
+    let first = policies(&weir)[0].clone();
+    weir.wait("under the other policy", |weir| policies(weir).last() != Some(&first));
+    assert!(weir.terminate().0.success(), "{}", weir.log_end());
+}
+
+#[test]
+fn retention_shorter_than_the_longest_window_is_told_with_both() {
+    let mut weir = Instance::new(broker::shared(), &broker::unique("short"));
+    weir.command(&["topics", "create"]);
+    weir.start_with(&[("WEIR_TOPICS_RETENTION", "2h")]);
+    weir.wait_until_ready();
+    let log = weir.log();
+    let told = log.lines().find(|line| line.contains("held for less than the longest window"));
+    let told = told.unwrap_or_else(|| panic!("not told\n{log}"));
+    assert!(told.contains("retention=2h") && told.contains("longest_window="), "{told}");
+    weir.terminate();
+}
+
+/// Each permission that is missing ends it at once, by name; with all of them it runs.
+#[test]
+fn what_access_rules_deny_is_named() {
+    let broker = broker::Broker::start(&[
+        "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "allow.everyone.if.no.acl.found=true",
+        "super.users=User:CONTROLLER",
+    ]);
+    let mut weir = Instance::new(broker.bootstrap(), "acl.");
+    weir.command(&["topics", "create"]);
+    let acl = |what: &str, rule: &[&str]| {
+        let user = ["--deny-principal", "User:ANONYMOUS"];
+        let arguments: Vec<&str> = [what].into_iter().chain(user).chain(rule.iter().copied()).collect();
+        broker.tool("org.apache.kafka.tools.AclCommand", &arguments);
+    };
+    let group = weir.kafka.group.clone();
+    let id = format!("{group}-shard-0");
+    let (input, output) =
+        (weir.names.get(Topic::Interactions).to_owned(), weir.names.get(Topic::Decisions).to_owned());
+    let rules: [&[&str]; 4] = [
+        &["--operation", "Read", "--group", &group],
+        &["--operation", "Read", "--topic", &input],
+        &["--operation", "Write", "--transactional-id", &id],
+        &["--operation", "Write", "--topic", &output],
+    ];
+    for rule in rules {
+        acl("--add", rule);
+        // Some are only met once there is something to write.
+        send(&weir, 6);
+        let before = weir.log().len();
+        weir.start();
+        let (status, took) = weir.wait_for_end();
+        let log = weir.log()[before..].to_owned();
+        assert!(!status.success() && log.contains("Kafka denies access"), "{rule:?} {took:?}\n{log}");
+        acl("--remove", &[&["--force"], rule].concat());
+    }
+    weir.start();
+    weir.wait_until_ready();
+    assert!(weir.terminate().0.success(), "{}", weir.log_end());
+}
