@@ -228,8 +228,8 @@ mod tests {
     }
 
     fn decide(book: &mut Book, line: i64, user: &'static str, kind: Kind, verdict: Verdict) {
-        let judgement = Some(judgement(line, 0, verdict, line));
-        let outputs = Outputs { judgement, ..Outputs::default() };
+        let mut outputs = Outputs::default();
+        outputs.judgement = Some(judgement(line, 0, verdict, line));
         let event = event(user);
         let arrival =
             Arrival { topic: "t", partition: 0, offset: line - 1, append_time: Timestamp::default() };
