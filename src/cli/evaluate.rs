@@ -40,6 +40,9 @@ pub struct EvaluateArgs {
     /// Which column of a table is which field
     #[arg(long, value_name = "FIELD=COLUMN", value_delimiter = ',')]
     pub map: Vec<String>,
+    /// Columns that tell how often something was done; a row becomes as many events at invented times
+    #[arg(long, value_name = "ACTION=COLUMN", value_delimiter = ',')]
+    pub counts: Vec<String>,
     /// The action of rows that tell none
     #[arg(long, value_name = "NAME")]
     pub action: Option<String>,

@@ -73,14 +73,14 @@ const HONEST: [Bound; 5] = [
 ];
 
 /// What must hold of the attack in a scenario.
-fn attack(scenario: &str) -> Vec<Bound> {
+fn attack(scenario: &str, scale: f64) -> Vec<Bound> {
     let acted_on = |share| bound(Metric::AccountsActedOn, Limit::AtLeast(share));
     let told = |metric| bound(metric, Limit::Told);
     match scenario {
         "echo" => vec![
             acted_on(0.95),
             bound(Metric::FoundAfter, Limit::AtMost(60.0)),
-            bound(Metric::StillCounted, Limit::AtMost(200.0)),
+            bound(Metric::StillCounted, Limit::AtMost(200.0 * scale)),
         ],
         "echo-idempotent" | "spoofed-devices" | "aged-accounts" => {
             vec![acted_on(0.9), told(Metric::FoundAfter), told(Metric::StillCountedShare)]
@@ -97,9 +97,9 @@ fn attack(scenario: &str) -> Vec<Bound> {
     }
 }
 
-/// What must hold of a scenario.
-pub fn of(scenario: &str, is_attack: bool) -> Vec<Bound> {
-    let attack = if is_attack { attack(scenario) } else { Vec::new() };
+/// What must hold of a scenario of this size; 1 is full size.
+pub fn of(scenario: &str, is_attack: bool, scale: f64) -> Vec<Bound> {
+    let attack = if is_attack { attack(scenario, scale) } else { Vec::new() };
     attack.into_iter().chain(HONEST).collect()
 }
 
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn every_scenario_has_bounds_for_honest_people() {
         for entry in &crate::sim::scenario::ALL {
-            let bounds = of(entry.name, entry.attack);
+            let bounds = of(entry.name, entry.attack, 1.0);
             assert!(HONEST.iter().all(|bound| bounds.contains(bound)), "{}", entry.name);
         }
     }

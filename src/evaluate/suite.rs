@@ -100,7 +100,7 @@ impl Suite {
         for entry in &self.scenarios {
             let of: Vec<&Outcome> =
                 outcomes.iter().filter(|outcome| outcome.scenario == entry.name).collect();
-            for bound in bounds::of(entry.name, entry.attack) {
+            for bound in bounds::of(entry.name, entry.attack, self.scale) {
                 held.extend(hold(entry.name, bound, &of));
             }
         }

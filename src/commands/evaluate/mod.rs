@@ -15,7 +15,7 @@ use super::{Failure, finish, policy, setup, tell};
 use crate::cli::{ConfigArgs, EvaluateArgs, FileOrStandard, LabelKind, exit};
 use crate::clock;
 use crate::engine::Engine;
-use crate::evaluate::read::{Faults, Labels, Mapping, Session};
+use crate::evaluate::read::{Faults, Format as InputFormat, Labels, Mapping, Session};
 use crate::evaluate::report::Head;
 use crate::evaluate::{Figures, Groups, Kind, Trial, report};
 use crate::replay::Options;
@@ -47,6 +47,12 @@ fn evaluate(args: &EvaluateArgs, events: &FileOrStandard) -> Result<u8, Failure>
     let config = setup::config(&ConfigArgs::from_environment())?;
     let policy = policy::of_args(&args.policy)?.load_or_fail()?.policy;
     let mapping = mapping(args)?;
+    let input = files::events(args, events)?;
+    if args.labels.is_none() && args.label.is_none() && input.format == InputFormat::JsonLines {
+        return Err(Failure::of_usage(
+            "nothing says what is an attack: give --labels, or --label for all events",
+        ));
+    }
     let mut session = session(args, mapping)?;
     let options = Options {
         name: SOURCE.to_owned(),
@@ -56,7 +62,7 @@ fn evaluate(args: &EvaluateArgs, events: &FileOrStandard) -> Result<u8, Failure>
     let mut engine = Engine::new(Arc::clone(&policy), setup::seed(&config));
     let mut trial = Trial::new(&mut engine, &options);
     let failed = |error: std::io::Error| Failure::new(error.to_string());
-    session.hear(&mut trial, files::events(args, events)?).map_err(failed)?;
+    session.hear(&mut trial, input).map_err(failed)?;
     let book = trial.end();
     if let Some(labels) = &args.labels {
         session.end(&labels.display().to_string());
@@ -77,6 +83,9 @@ fn mapping(args: &EvaluateArgs) -> Result<Mapping, Failure> {
     let label = args.label_column.iter().map(|column| format!("label={column}"));
     for text in args.map.iter().cloned().chain(label) {
         mapping.add(&text).map_err(|error| Failure::of_usage(error.to_string()))?;
+    }
+    for text in &args.counts {
+        mapping.count(text).map_err(|error| Failure::of_usage(error.to_string()))?;
     }
     Ok(mapping)
 }

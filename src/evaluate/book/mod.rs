@@ -193,3 +193,98 @@ impl Book {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::standard;
+    use crate::engine::Outcome;
+    use crate::engine::decision::{DecisionId, Judgement};
+    use crate::engine::event::{Arrival, Event};
+    use crate::engine::policy::load::load;
+    use crate::evaluate::cause::Cause;
+
+    const GROUP: GroupId = GroupId(0);
+
+    fn judgement(line: i64, revision: u32, verdict: Verdict, second: i64) -> Judgement {
+        Judgement {
+            id: DecisionId { partition: 0, offset: line - 1, digest: 0, revision },
+            supersedes: None,
+            address: None,
+            effective_at: Timestamp::from_millis(second * 1000),
+            verdict,
+            score: if verdict == Verdict::Allow { -50 } else { 20 },
+            reasons: Vec::new(),
+            retry_after: None,
+            hold: None,
+            policy: "p".into(),
+            quality: Vec::new(),
+            revisable_until: Timestamp::default(),
+        }
+    }
+
+    fn event(user: &'static str) -> Event<'static> {
+        Event { user: Some(user.into()), action: "like".into(), target: Some("t".into()), ..Event::default() }
+    }
+
+    fn decide(book: &mut Book, line: i64, user: &'static str, kind: Kind, verdict: Verdict) {
+        let mut outputs = Outputs::default();
+        outputs.judgement = Some(judgement(line, 0, verdict, line));
+        let event = event(user);
+        let arrival =
+            Arrival { topic: "t", partition: 0, offset: line - 1, append_time: Timestamp::default() };
+        let event = Some((&event, arrival));
+        let outcome = Outcome::Decided;
+        let heard = Heard { line: line.unsigned_abs(), outcome, event, fault: None, outputs: &outputs };
+        book.hear(&heard, Some(Label::plain(kind, GROUP)));
+    }
+
+    fn revise(book: &mut Book, line: i64, user: &'static str, revision: u32, verdict: Verdict) {
+        let judgement = judgement(line, revision, verdict, line);
+        let (event, topic, append_time) = (event(user), "t".to_owned(), Timestamp::default());
+        let mut outputs = Outputs::default();
+        outputs.revisions.push(Revision { event, topic, append_time, judgement });
+        book.told(&outputs);
+    }
+
+    /// Two attacks are allowed at 1 s and 2 s, a third is acted on at 9 s; then the first two are taken back, and one of
+    /// them is cleared again.
+    #[test]
+    fn the_last_verdict_counts() {
+        let policy = load(&standard::files()).expect("the standard policy loads").policy;
+        let mut book = Book::new(&policy);
+        decide(&mut book, 1, "a", Kind::Attack, Verdict::Allow);
+        decide(&mut book, 2, "b", Kind::Attack, Verdict::Allow);
+        decide(&mut book, 5, "h", Kind::Honest, Verdict::Allow);
+        decide(&mut book, 9, "a", Kind::Attack, Verdict::Hold);
+        let counts = |book: &Book| {
+            let all = book.groups[&GROUP].all;
+            (all.events, all.at_first, all.at_last)
+        };
+        assert_eq!(counts(&book), (3, 2, 2));
+        revise(&mut book, 1, "a", 1, Verdict::Demote);
+        revise(&mut book, 2, "b", 1, Verdict::Demote);
+        revise(&mut book, 5, "h", 1, Verdict::Challenge);
+        assert_eq!(counts(&book), (3, 2, 0));
+        revise(&mut book, 2, "b", 2, Verdict::Allow);
+        assert_eq!(counts(&book), (3, 2, 1));
+        let strongest = |name| book.accounts.named(name).expect("it acted").judged().strongest();
+        assert_eq!(["a", "b", "h"].map(strongest), [Verdict::Hold, Verdict::Allow, Verdict::Challenge]);
+        let h = book.accounts.named("h").expect("it acted").judged();
+        assert_eq!((h.count(Verdict::Challenge, Cause::Suspicion), h.top), (1, Some(20)));
+        assert_eq!(book.actions["like"], [[0, 0, 1, 0, 0, 0], [1, 1, 0, 1, 0, 0]]);
+        assert_eq!(book.groups[&GROUP].acted, Some(Timestamp::from_millis(9000)));
+        let (aim, counted) = book.groups[&GROUP].pushed(&[]).expect("it has a target");
+        assert_eq!((aim.0.as_str(), aim.1.as_str(), counted.at_last), ("like", "t", 1));
+        assert_eq!(book.events.iter().filter(|word| word.verdict == Verdict::Allow).count(), 1);
+    }
+
+    #[test]
+    fn a_revision_of_what_was_not_decided_changes_nothing() {
+        let policy = load(&standard::files()).expect("the standard policy loads").policy;
+        let mut book = Book::new(&policy);
+        revise(&mut book, 7, "a", 1, Verdict::Reject);
+        assert!(book.accounts.list().is_empty() && book.groups.is_empty());
+        assert_eq!(book.revisions, 1);
+    }
+}

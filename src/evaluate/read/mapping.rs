@@ -3,6 +3,9 @@
 //! A row becomes the JSON of the interaction contract and goes the way of every other line. Times may be RFC 3339, a
 //! date and time without a zone (read as UTC), seconds or milliseconds since 1970; which of the two a number is, its
 //! size tells. Without an `event_id` the number of the row is one.
+//!
+//! A row may also tell how often each thing was done: it becomes that many events, at invented times, a minute apart
+//! over the whole table. What windows measure means nothing then; what is known of an account over its life does.
 
 use serde_json::{Map, Value, json};
 
@@ -38,17 +41,15 @@ pub enum MappingError {
     )]
     Field(String),
     /// No such column.
-    #[error("there is no column `{column}` for {field}; there are {known}")]
+    #[error("there is no column `{column}`; there are {known}")]
     Column {
-        /// The field it was to be.
-        field: String,
         /// The column.
         column: String,
         /// The columns there are.
         known: String,
     },
     /// Nothing says when an event happened.
-    #[error("no column is mapped to `time`")]
+    #[error("no column is mapped to `time`, and no column counts events")]
     Time,
 }
 
@@ -69,6 +70,8 @@ enum Field {
 #[derive(Clone, Debug, Default)]
 pub struct Mapping {
     fields: Vec<(Field, String)>,
+    /// What was done, and the column that tells how often.
+    counts: Vec<(String, String)>,
     /// The action of rows that tell none.
     pub action: Option<String>,
     /// Values of the label column that mean attack; empty: the usual words.
@@ -91,30 +94,40 @@ impl Mapping {
         Ok(())
     }
 
+    /// Adds one `action=column`: the column tells how often it was done. Earlier ones happened earlier.
+    ///
+    /// # Errors
+    /// It is of another form.
+    pub fn count(&mut self, text: &str) -> Result<(), MappingError> {
+        let (action, column) = text.split_once('=').ok_or_else(|| MappingError::Form(text.to_owned()))?;
+        self.counts.push((action.trim().to_owned(), column.trim().to_owned()));
+        Ok(())
+    }
+
     /// The mapping for a table with these columns. Columns that nothing is said about and that are called like a field
     /// are that field.
     pub(super) fn bind(&self, head: &Row) -> Result<Bound, MappingError> {
         let columns: Vec<&str> = head.iter().collect();
         let mut places = Vec::new();
-        for (field, column) in &self.fields {
+        let find = |column: &String| {
             let place = columns.iter().position(|known| known == column);
-            let place = place.ok_or_else(|| MappingError::Column {
-                field: format!("{field:?}").to_lowercase(),
-                column: column.clone(),
-                known: columns.join(", "),
-            })?;
-            places.push((field.clone(), place));
+            place.ok_or_else(|| MappingError::Column { column: column.clone(), known: columns.join(", ") })
+        };
+        for (field, column) in &self.fields {
+            places.push((field.clone(), find(column)?));
         }
+        let counts = self.counts.iter().map(|(action, column)| Ok((action.clone(), find(column)?)));
+        let counts = counts.collect::<Result<Vec<_>, _>>()?;
         for (place, column) in columns.iter().enumerate() {
             let taken = |field: &Field| places.iter().any(|(known, at)| known == field || *at == place);
             if let Some(field) = field(column).filter(|field| !taken(field)) {
                 places.push((field, place));
             }
         }
-        if places.iter().all(|(field, _)| *field != Field::Time) {
+        if counts.is_empty() && places.iter().all(|(field, _)| *field != Field::Time) {
             return Err(MappingError::Time);
         }
-        Ok(Bound { places, columns: columns.len() })
+        Ok(Bound { places, counts, columns: columns.len(), clock: INVENTED })
     }
 }
 
@@ -142,21 +155,34 @@ fn field(name: &str) -> Option<Field> {
 #[derive(Clone, Debug)]
 pub(super) struct Bound {
     places: Vec<(Field, usize)>,
+    counts: Vec<(String, usize)>,
     columns: usize,
+    /// The next invented time.
+    clock: i64,
 }
+
+/// Invented times begin here: 2020-01-01T00:00:00Z, in milliseconds.
+const INVENTED: i64 = 1_577_836_800_000;
+/// From one invented time to the next, milliseconds.
+const APART: i64 = 60_000;
+/// What a row did more often than this tells nothing more about it.
+const TIMES_MAX: u64 = 200;
+
+/// The events of a row as JSON, and their label.
+pub(super) type Told = (Vec<Vec<u8>>, Option<Label>);
 
 /// What is wrong with a row, and in which field.
 pub(super) type Wrong = (usize, String);
 
 impl Bound {
-    /// The JSON of a row, and its label if it has one. `number` counts rows from 1.
+    /// The events of a row, and its label if it has one. `number` counts rows from 1.
     pub(super) fn read(
-        &self,
+        &mut self,
         row: &Row,
         number: u64,
         how: &Mapping,
         groups: &mut Groups,
-    ) -> Result<(Vec<u8>, Option<Label>), Wrong> {
+    ) -> Result<Told, Wrong> {
         if row.len() != self.columns {
             return Err((
                 row.len(),
@@ -179,7 +205,28 @@ impl Bound {
             event.entry("action").or_insert_with(|| json!(action));
         }
         let label = kind.map(|kind| Label::plain(kind, groups.number(scenario, group)));
-        Ok((Value::Object(event).to_string().into_bytes(), label))
+        Ok((self.told(row, event)?, label))
+    }
+
+    /// One event, or as many as the counting columns say.
+    fn told(&mut self, row: &Row, event: Map<String, Value>) -> Result<Vec<Vec<u8>>, Wrong> {
+        if self.counts.is_empty() {
+            return Ok(vec![Value::Object(event).to_string().into_bytes()]);
+        }
+        let mut told = Vec::new();
+        for (action, place) in &self.counts {
+            let text = row.get(*place).unwrap_or("0");
+            let times = text.parse::<u64>().map_err(|_| (*place, format!("`{text}` is no count")))?;
+            for _ in 0..times.min(TIMES_MAX) {
+                let mut event = event.clone();
+                event.insert("action".to_owned(), json!(action));
+                event.insert("occurred_at".to_owned(), json!(self.clock));
+                event.insert("event_id".to_owned(), json!(format!("event-{}", self.clock / APART)));
+                self.clock = self.clock.saturating_add(APART);
+                told.push(Value::Object(event).to_string().into_bytes());
+            }
+        }
+        Ok(told)
     }
 }
 
@@ -244,13 +291,13 @@ mod tests {
     fn read(text: &str, mapping: &Mapping) -> Vec<Result<(String, Option<Kind>), Wrong>> {
         let mut csv = Csv::new(text.as_bytes());
         let mut next = || csv.next_row().unwrap().map(|row| row.expect("no damage"));
-        let bound = mapping.bind(&next().expect("a head")).expect("the columns are there");
+        let mut bound = mapping.bind(&next().expect("a head")).expect("the columns are there");
         let mut groups = Groups::default();
         let mut rows = Vec::new();
         while let Some(row) = next() {
             let read = bound.read(&row, rows.len() as u64 + 1, mapping, &mut groups);
             rows.push(read.map(|(json, label)| {
-                (String::from_utf8(json).expect("JSON is UTF-8"), label.map(|label| label.kind))
+                (String::from_utf8(json.concat()).expect("JSON is UTF-8"), label.map(|label| label.kind))
             }));
         }
         rows
@@ -294,6 +341,23 @@ mod tests {
         let event: Value = serde_json::from_str(json).expect("JSON");
         assert_eq!(event["occurred_at"], 1_628_985_600_000_i64);
         assert_eq!((&event["user_id"], &event["action"]), (&json!("u"), &json!("like")));
+    }
+
+    #[test]
+    fn counts_become_events_a_minute_apart() {
+        let mut how = mapping(&["user=account"]);
+        ["push=pushes", "star=stars"].iter().for_each(|text| how.count(text).expect("a count"));
+        let rows = read("account,stars,pushes,label\nann,1,2,0\nbob,0,0,1\neve,x,0,1\n", &how);
+        let Ok((json, Some(Kind::Honest))) = &rows[0] else { panic!("{rows:?}") };
+        let events: Vec<Value> =
+            serde_json::Deserializer::from_str(json).into_iter().map(|event| event.expect("JSON")).collect();
+        let told: Vec<_> =
+            events.iter().map(|event| (&event["action"], event["occurred_at"].as_i64())).collect();
+        let (push, star) = (json!("push"), json!("star"));
+        let at = |minute: i64| Some(INVENTED + minute * APART);
+        assert_eq!(told, [(&push, at(0)), (&push, at(1)), (&star, at(2))]);
+        assert_eq!(rows[1], Ok((String::new(), Some(Kind::Attack))));
+        assert_eq!(rows[2].as_ref().err().map(|wrong| wrong.0), Some(1));
     }
 
     #[test]

@@ -98,12 +98,12 @@ impl Session {
                 None => return Err(invalid(name, "is empty: a line of column names is needed")),
             }
         };
-        let bound = self.mapping.bind(&head).map_err(|error| invalid(name, &error.to_string()))?;
+        let mut bound = self.mapping.bind(&head).map_err(|error| invalid(name, &error.to_string()))?;
         let (mut rows, mut number) = (Rows::default(), 0);
         while let Some(row) = csv.next_row()? {
             number += 1;
             match row {
-                Ok(row) => self.row(name, &row, number, &bound, &mut rows),
+                Ok(row) => self.row(name, &row, number, &mut bound, &mut rows),
                 Err(bad) => self.damaged(name, bad.line, bad.column, bad.message),
             }
             if rows.lines.len() >= Ahead::EVENTS {
@@ -114,12 +114,14 @@ impl Session {
         Ok(csv.line())
     }
 
-    fn row(&mut self, name: &str, row: &Row, number: u64, bound: &Bound, rows: &mut Rows) {
+    fn row(&mut self, name: &str, row: &Row, number: u64, bound: &mut Bound, rows: &mut Rows) {
         match bound.read(row, number, &self.mapping, &mut self.groups) {
-            Ok((json, label)) => {
-                rows.lines.push(json);
-                rows.labels.push(label);
-                rows.places.push(row.line);
+            Ok((events, label)) => {
+                for event in events {
+                    rows.lines.push(event);
+                    rows.labels.push(label);
+                    rows.places.push(row.line);
+                }
             }
             Err((field, message)) => {
                 let (line, column) = row.place(field);
@@ -131,13 +133,14 @@ impl Session {
     fn together(&mut self, trial: &mut Trial<'_>, name: &str, rows: &mut Rows) {
         let (labels, faults) = (&mut self.labels, &mut self.faults);
         let mut place = 0;
-        let lines = rows.lines.iter().map(Vec::as_slice);
-        trial.hear(lines, |heard| {
+        let mut lines = rows.lines.iter().map(Vec::as_slice);
+        let mut truth = |heard: &Heard<'_>| {
             let (own, line) = (rows.labels[place], rows.places[place]);
             place += 1;
             fault(faults, name, line, heard);
             label(labels, heard).or(own)
-        });
+        };
+        while trial.hear(&mut lines, &mut truth) > 0 {}
         *rows = Rows::default();
     }
 

@@ -15,7 +15,9 @@ pub(super) fn table(out: &mut String, title: &str, heads: &[&str], rows: &[impl 
         padded.join("  ").trim_end().to_owned()
     };
     writeln!(out, "\n{title}").expect("memory takes all");
-    writeln!(out, "  {}", line(&mut heads.iter().copied())).expect("memory takes all");
+    if heads.iter().any(|head| !head.is_empty()) {
+        writeln!(out, "  {}", line(&mut heads.iter().copied())).expect("memory takes all");
+    }
     for row in rows {
         let row = line(&mut row.as_ref().iter().map(String::as_str));
         writeln!(out, "  {row}").expect("memory takes all");
