@@ -100,7 +100,7 @@ impl Registry {
         Line::V4((0xF000_0000 | (u64::from(first) * BLOCK + place)) as u32)
     }
 
-    /// Exits that somebody buys to hide behind: of five, three are homes abroad, one is a rented machine and one a
+    /// An exit that somebody buys to hide behind: of five, three are homes abroad, one is a rented machine and one a
     /// home in the country.
     pub(in crate::sim) fn proxy(&mut self, dice: &mut Dice) -> Line {
         self.v4(*dice.pick(&[Class::Abroad, Class::Abroad, Class::Abroad, Class::Hosting, Class::Home]))
@@ -119,7 +119,7 @@ mod tests {
         let mut dice = Dice::new(3, Stream::Scheme);
         let lines: BTreeSet<_> = (0..20_000).map(|_| registry.proxy(&mut dice)).collect();
         assert_eq!(lines.len(), 20_000);
-        let nets: BTreeSet<_> = lines.iter().take(148).map(|line| {
+        let nets = lines.iter().take(148).map(|line| {
             let Line::V4(address) = line else { panic!("an IPv4 line was asked for") };
             assert!(address >> 28 == 0xF && *address != u32::MAX);
             address >> 8
