@@ -106,6 +106,16 @@ impl Maker {
         copy
     }
 
+    /// A model by its share of the market, of those that come in many variants.
+    pub(super) fn varied_model(&self, dice: &mut Dice) -> &'static Model {
+        loop {
+            let model = &MARKET[dice.index(&self.models)];
+            if model.variety > 1 {
+                return model;
+            }
+        }
+    }
+
     /// A desktop model by its share.
     pub(super) fn desktop_model(&self, dice: &mut Dice) -> &'static Model {
         &MARKET[FIRST_DESKTOP + dice.index(&self.desktops)]

@@ -20,7 +20,7 @@ use super::{Sitting, Stage};
 
 /// Writing actions of a visit: weight in ten thousand, least, most.
 const WRITES: [(u64, u32, u32); 7] =
-    [(8000, 1, 1), (1300, 2, 2), (440, 3, 3), (190, 4, 4), (35, 5, 6), (27, 7, 12), (8, 13, 34)];
+    [(8000, 1, 1), (1300, 2, 2), (440, 3, 3), (190, 4, 4), (35, 5, 6), (27, 7, 12), (8, 13, 31)];
 
 /// Writing actions by weight: of others, and of newcomers.
 const KINDS: [(Action, u64, u64); 6] = [
@@ -243,9 +243,9 @@ fn waver(sitting: &Sitting, article: Article, mut at: i64, stage: &mut Stage<'_>
     at
 }
 
-/// One login that works, after none to three mistyped passwords.
+/// One login that works, after none to two mistyped passwords.
 pub(in crate::sim) fn login(sitting: &Sitting, mut at: i64, stage: &mut Stage<'_>) -> i64 {
-    let mistyped = *stage.dice.pick(&[0, 0, 0, 0, 0, 0, 0, 1, 1, 3]);
+    let mistyped = *stage.dice.pick(&[0, 0, 0, 0, 0, 0, 0, 0, 1, 2]);
     for attempt in 0..=mistyped {
         let mut draft = Outbox::draft(sitting, at, Action::Login, Object::Nothing);
         let right = attempt == mistyped;

@@ -17,7 +17,7 @@ pub(super) const ABOUT: &str =
 const ACCOUNTS: u32 = 3_000;
 const ORDER: Order = Order {
     bulk: (0.5, Bulk { batches: 12, oldest: 1_100.0, youngest: 300.0 }),
-    devices: Devices::Copies { images: 3, least: 1, most: 3 },
+    devices: Devices::Various { images: 3, least: 1, most: 3 },
     exits: Exits::Homes,
     names: Habit::Ordinary,
     used: 0.35,

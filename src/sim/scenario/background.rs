@@ -12,13 +12,17 @@ use super::super::dice::Dice;
 use super::super::event::Action;
 use super::super::world::articles::{Article, Trend};
 use super::super::world::rhythm::{next, pause};
-use super::super::world::{DAY, HOUR, MINUTE, SECOND};
+use super::super::world::{HOUR, MINUTE, SECOND};
 use super::setting::Setting;
 
 /// One circle for so many accounts.
 const A_CIRCLE: u32 = 150;
 /// A circle's size beyond four: scale and shape.
 const BEYOND: (f64, f64) = (10.0, 2.2);
+/// A circle shares something every so often.
+const A_SHARE: i64 = 14 * HOUR;
+/// A program's posts in one simulation.
+const POSTS_MAX: usize = 100;
 /// One account in so many lets a program post.
 const A_SCHEDULE: u32 = 500;
 
@@ -43,41 +47,41 @@ pub(super) fn weather(setting: &mut Setting, dice: &mut Dice) {
 /// Friends, fans of one author, a club: when one shares an article, many of the others come within minutes.
 pub(super) fn circles(setting: &mut Setting, dice: &mut Dice) {
     let accounts = setting.world().people.settled;
-    let stretch = setting.stretch();
     for _ in 0..accounts / A_CIRCLE {
         let size = 4 + (dice.lomax(BEYOND.0, BEYOND.1) as u32).min(120);
         let members: Vec<u32> = (0..size).map(|_| dice.below(accounts)).collect();
-        let (zeal, spread) = (0.2 + 0.5 * dice.unit(), dice.lognormal(360.0, 0.9));
-        let fans = dice.chance(0.5);
-        let mut lists: Vec<Vec<Task>> = vec![Vec::new(); members.len()];
-        let mut last: Option<Article> = None;
-        let mut at = stretch.start - HOUR;
-        loop {
-            at = next(dice, at, 14.0 * HOUR as f64);
-            if at >= stretch.end {
-                break;
-            }
-            let articles = &setting.world().articles;
-            let article = match last.filter(|_| fans) {
-                Some(last) => articles.neighbour(last, at, dice),
-                None => articles.ordinary(at, 0, dice),
-            };
-            last = Some(article);
-            for list in &mut lists {
+        let (zeal, delay) = (0.2 + 0.5 * dice.unit(), dice.lognormal(360.0, 0.9));
+        let shared = shared(setting, dice);
+        for account in members {
+            let mut list = Vec::new();
+            for (article, at) in &shared {
                 if dice.chance(zeal) {
-                    let at = at + (dice.lognormal(spread, 1.0) * SECOND as f64) as i64;
-                    list.extend(
-                        look_in(article, at, dice).into_iter().filter(|task| task.at > stretch.start),
-                    );
+                    let at = at + (dice.lognormal(delay, 1.0) * SECOND as f64) as i64;
+                    list.extend(look_in(*article, at, dice));
                 }
             }
-        }
-        for (account, list) in members.into_iter().zip(lists) {
-            let created_at = setting.world().people.members[account as usize].created_at;
-            let list: Vec<Task> = list.into_iter().filter(|task| task.at > created_at + MINUTE).collect();
+            let begin = setting.since(account);
+            list.retain(|task| task.at > begin);
             setting.script(Worker::new(account, list));
         }
     }
+}
+
+/// What a circle shares, and when: anything new, or in every second circle what one author writes.
+fn shared(setting: &Setting, dice: &mut Dice) -> Vec<(Article, i64)> {
+    let (stretch, articles) = (setting.stretch(), setting.articles());
+    let fans = dice.chance(0.5);
+    let mut all: Vec<(Article, i64)> = Vec::new();
+    let mut at = next(dice, stretch.start - HOUR, A_SHARE as f64);
+    while at < stretch.end {
+        let article = match all.last() {
+            Some((last, _)) if fans => articles.neighbour(*last, at, dice),
+            _ => articles.ordinary(at, 0, dice),
+        };
+        all.push((article, at));
+        at = next(dice, at, A_SHARE as f64);
+    }
+    all
 }
 
 /// Somebody opens an article, likes it, and perhaps says something.
@@ -103,20 +107,15 @@ pub(super) fn look_in(article: Article, at: i64, dice: &mut Dice) -> Vec<Task> {
 /// People whose program shares something every so many minutes, to the second.
 pub(super) fn schedules(setting: &mut Setting, dice: &mut Dice) {
     let accounts = setting.world().people.settled;
-    let stretch = setting.stretch();
+    let end = setting.stretch().end;
     for _ in 0..accounts / A_SCHEDULE {
         let account = dice.below(accounts);
         let every = i64::from(*dice.pick(&[15_u32, 20, 30, 60, 120])) * MINUTE;
-        let most = if stretch.length() > DAY { 40 } else { 100 };
-        let mut at = stretch.start + dice.below_i64(every);
+        let mut at = setting.since(account) + dice.below_i64(every);
         let mut tasks = Vec::new();
-        let created_at = setting.world().people.members[account as usize].created_at;
-        while at < stretch.end && tasks.len() < most {
-            let article = setting.world().articles.any(at, dice);
-            let late = dice.below_i64(3 * SECOND);
-            if at > created_at {
-                tasks.push(Task::new(at + late, Action::Share, Object::Article(article)));
-            }
+        while at < end && tasks.len() < POSTS_MAX {
+            let article = setting.articles().any(at, dice);
+            tasks.push(Task::new(at + dice.below_i64(3 * SECOND), Action::Share, Object::Article(article)));
             at += every;
         }
         setting.script(Worker::new(account, tasks));

@@ -24,7 +24,7 @@ const CLAIMS: u32 = 400_000;
 const CLAIMANTS: u32 = 6_000;
 const COUPON: u64 = 0x00c0_ffee;
 const ORDER: Order =
-    Order { devices: Devices::Copies { images: 2, least: 0, most: 2 }, names: Habit::Bulk, ..FRESH };
+    Order { devices: Devices::Various { images: 2, least: 0, most: 2 }, names: Habit::Bulk, ..FRESH };
 
 pub(super) fn plan(setting: &mut Setting) {
     setting.background(20_000, 19.0, 12 * HOUR);

@@ -44,21 +44,21 @@ pub(super) fn each_once(
         let mut then = at;
         for _ in 0..before {
             then -= pause(dice, 15.0).min(3 * MINUTE);
-            tasks.push(innocuous(articles, owners, then, dice));
+            tasks.push(innocuous(articles, owners, (article, then), dice));
         }
         then = at;
         for _ in before..besides {
             then += pause(dice, 15.0).min(3 * MINUTE) + SECOND;
-            tasks.push(innocuous(articles, owners, then, dice));
+            tasks.push(innocuous(articles, owners, (article, then), dice));
         }
         setting.work(account, tasks);
     }
 }
 
-/// Something that anybody might do.
-pub(super) fn innocuous(articles: &Articles, owners: u32, at: i64, dice: &mut Dice) -> Task {
+/// Something that anybody might do, to another article than the one that is pushed.
+fn innocuous(articles: &Articles, owners: u32, (pushed, at): (Article, i64), dice: &mut Dice) -> Task {
     let action = *dice.pick(&BESIDES);
-    let article = articles.any(at, dice);
+    let article = articles.other(pushed, at, dice);
     let object = match action {
         Action::Follow => Object::Account(articles.owner(article, owners)),
         _ => Object::Article(article),

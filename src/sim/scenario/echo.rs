@@ -35,7 +35,7 @@ pub(super) fn plan(setting: &mut Setting) {
     for (at, account) in accounts.enumerate() {
         let (articles, dice) = setting.articles_and_dice();
         let mut targets = vec![article; pushed[at] as usize];
-        targets.extend((0..hiding[at]).map(|_| articles.any(start, dice)));
+        targets.extend((0..hiding[at]).map(|_| articles.other(article, start, dice)));
         dice.shuffle(&mut targets);
         let times = paced(targets.len(), LENGTH, dice);
         let like = |(at, target)| Task::new(start + at, Action::Like, Object::Article(target));

@@ -30,6 +30,8 @@ mod slow_drip;
 mod spoofed_devices;
 mod stadium;
 mod stolen_accounts;
+#[cfg(test)]
+mod tests;
 mod throwaway;
 mod viral_newcomers;
 

@@ -24,8 +24,10 @@ pub(super) struct Bulk {
 /// What they act from.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Devices {
-    /// Copies of `images` devices, in which `least` to `most` attributes are another's of the same model.
-    Copies { images: u32, least: u32, most: u32 },
+    /// Copies of a desktop computer in which `least` to `most` attributes are another's of the same model.
+    Copies { least: u32, most: u32 },
+    /// Copies of `images` devices, desktops or phones, changed likewise.
+    Various { images: u32, least: u32, most: u32 },
     /// Whatever the market has.
     Own,
 }
@@ -56,7 +58,7 @@ pub(super) struct Order {
 /// 3,000 of these made the incident: new, nearly equal, one proxy each.
 pub(super) const FRESH: Order = Order {
     bulk: (1.0, Bulk { batches: 40, oldest: 6.8, youngest: 0.5 }),
-    devices: Devices::Copies { images: 1, least: 1, most: 2 },
+    devices: Devices::Copies { least: 1, most: 2 },
     exits: Exits::World,
     names: Habit::Bulk,
     used: 0.0,
@@ -100,8 +102,12 @@ pub(super) fn recruit(setting: &mut Setting, truth: Truth, n: u32, order: &Order
     first..first + n
 }
 
-/// An exit for one account.
+/// An exit for one account. One in 25 is the home of somebody who is here, too: people rent out their lines without
+/// knowing it.
 pub(super) fn way(exits: Exits, people: &mut People, dice: &mut Dice) -> Way {
+    if dice.chance(0.04) {
+        return people.members[dice.below(people.settled) as usize].ways[0];
+    }
     match exits {
         Exits::World => Way::Fixed(people.lines.proxy(dice)),
         Exits::Homes => Way::Fixed(people.lines.v4(Class::Home)),
@@ -125,11 +131,16 @@ fn images(
 ) -> impl Fn(&mut People, &mut Dice) -> [u32; 2] + use<> {
     let (images, least, most) = match devices {
         Devices::Own => (0, 0, 0),
-        Devices::Copies { images, least, most } => (images, least, most),
+        Devices::Copies { least, most } => (1, least, most),
+        Devices::Various { images, least, most } => (images, least, most),
     };
     let kinds: Vec<_> = (0..images)
         .map(|_| {
-            let (model, locale) = (people.maker.desktop_model(dice), people.maker.locale(dice));
+            let model = match devices {
+                Devices::Various { .. } => people.maker.varied_model(dice),
+                _ => people.maker.desktop_model(dice),
+            };
+            let locale = people.maker.locale(dice);
             (model, locale, people.maker.make(dice, model, locale))
         })
         .collect();

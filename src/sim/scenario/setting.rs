@@ -102,6 +102,12 @@ impl Setting {
         self.moment(share) + self.dice.below_i64(20 * MINUTE)
     }
 
+    /// From when an account can act: a minute after its registration, or from the start.
+    pub(in crate::sim) fn since(&self, account: u32) -> i64 {
+        let created_at = self.world().people.members[account as usize].created_at;
+        self.stretch().start.max(created_at + MINUTE)
+    }
+
     pub(in crate::sim) fn stretch(&self) -> Stretch {
         self.world().stretch
     }

@@ -16,7 +16,7 @@ pub(super) const ABOUT: &str =
 const ACCOUNTS: u32 = 2_000;
 const ORDER: Order = Order {
     bulk: (1.0, Bulk { batches: 60, oldest: 20.0, youngest: 1.0 }),
-    devices: Devices::Copies { images: 2, least: 1, most: 3 },
+    devices: Devices::Various { images: 2, least: 1, most: 3 },
     exits: Exits::World,
     names: Habit::Bulk,
     used: 0.2,

@@ -15,7 +15,7 @@ pub(super) const ABOUT: &str =
 
 const ACCOUNTS: u32 = 3_000;
 const ORDER: Order =
-    Order { devices: Devices::Copies { images: 8, least: 2, most: 5 }, names: Habit::Ordinary, ..FRESH };
+    Order { devices: Devices::Various { images: 8, least: 2, most: 5 }, names: Habit::Ordinary, ..FRESH };
 
 pub(super) fn plan(setting: &mut Setting) {
     setting.background(20_000, 15.0, 3 * HOUR);

@@ -81,6 +81,16 @@ impl Articles {
         self.hour(at).saturating_sub(age) * A_BATCH + rank
     }
 
+    /// Any article but this one.
+    pub(in crate::sim) fn other(&self, than: Article, at: i64, dice: &mut Dice) -> Article {
+        loop {
+            let article = self.any(at, dice);
+            if article != than {
+                return article;
+            }
+        }
+    }
+
     /// An ordinary article, published `hours` before `at`: of middling rank.
     pub(in crate::sim) fn ordinary(&self, at: i64, hours: u32, dice: &mut Dice) -> Article {
         let rank = self.batch / 3 + dice.below(self.batch / 3 + 1);

@@ -100,7 +100,7 @@ impl Registry {
         Line::V4((0xF000_0000 | (u64::from(first) * BLOCK + place)) as u32)
     }
 
-    /// Exits that somebody buys to hide behind: of five, three are homes abroad, one is a rented machine and one a
+    /// An exit that somebody buys to hide behind: of five, three are homes abroad, one is a rented machine and one a
     /// home in the country.
     pub(in crate::sim) fn proxy(&mut self, dice: &mut Dice) -> Line {
         self.v4(*dice.pick(&[Class::Abroad, Class::Abroad, Class::Abroad, Class::Hosting, Class::Home]))

@@ -6,10 +6,10 @@
 //!   500 days (a choice).
 //! - *People behind an address.* Lomax with shape 2 and scale 2.4, fitted to how many clicks came from one address in
 //!   a sample of 100,000 (TalkingData): half have one, 4 % ten or more, 0.07 % a hundred or more. What has six or more
-//!   is an organisation's exit, the rest are homes. A quarter of the accounts, and many at other times, come through
+//!   is an organisation's exit, the rest are homes; one home in five is in another country, as its devices show. A quarter of the accounts, and many at other times, come through
 //!   one of four carriers, whose exits are as unequal; a few through commercial VPNs.
 //! - *Devices.* By their share of the market. One account in four has two; in one home of ten somebody borrows
-//!   another's; a quarter of the organisations hand out one image. One account in 250 uses a hardened browser, which
+//!   another's; one organisation in eight hands out one image. One account in 250 uses a hardened browser, which
 //!   looks the same for all and changes its exit.
 //! - *Days.* On how many days an account was active: few for most, as in public activity streams.
 
@@ -18,6 +18,7 @@ use std::collections::BTreeSet;
 use super::super::device::{Device, Maker};
 use super::super::dice::{Dice, Stream, Weights, mix};
 use super::super::event::Truth;
+use super::super::market::Locale;
 use super::names::{self, Habit};
 use super::network::{Class, Line, Registry};
 use super::{DAY, HOUR, NEW, Stretch};
@@ -46,7 +47,7 @@ pub(in crate::sim) struct Shape {
 
 impl Shape {
     /// As most platforms are.
-    pub(in crate::sim) const USUAL: Shape = Shape { young: 0.2, on_carrier: 0.25, behind_exit: 5.0 };
+    pub(in crate::sim) const USUAL: Shape = Shape { young: 0.2, on_carrier: 0.25, behind_exit: 4.0 };
 }
 
 /// One account.
@@ -87,6 +88,8 @@ pub(in crate::sim) struct People {
     stretch: Stretch,
 }
 
+/// Where the platform is at home, as devices show it.
+const HOME_ZONE: &str = "Europe/Berlin";
 /// Carriers, then VPNs.
 const CARRIERS: u16 = 4;
 const VPNS: u16 = 2;
@@ -100,6 +103,8 @@ const DAILY: f64 = 0.3;
 const AUTOMATED: f64 = 0.0005;
 /// People behind an address: scale and shape.
 const BEHIND: (f64, f64) = (2.4, 2.0);
+/// Share of the organisations that hand out one image.
+const FLEETS: f64 = 0.12;
 /// More people than these are no home.
 const HOME_MAX: u32 = 5;
 
@@ -126,18 +131,22 @@ impl People {
             all.pool(n / 1500 + 3, Class::Hosting, &mut dice);
         }
         let hardened = all.hardened(&mut dice);
-        let on_carrier = shape.on_carrier;
         while (all.members.len() as u32) < n {
-            match dice.unit() {
-                p if p < on_carrier => all.roamer(dice.below(CARRIERS.into()) as u16, &mut dice),
-                p if p < on_carrier + ON_VPN => {
-                    all.roamer(CARRIERS + dice.below(VPNS.into()) as u16, &mut dice)
-                }
-                p if p < on_carrier + ON_VPN + HARDENED => all.private(&hardened, &mut dice),
-                _ => all.line(n, &mut dice),
-            }
+            all.somebody(n, &hardened, &mut dice);
         }
         all
+    }
+
+    /// One more account, or all that sit behind one line.
+    fn somebody(&mut self, n: u32, hardened: &Device, dice: &mut Dice) {
+        let on_carrier = self.shape.on_carrier;
+        let (on_vpn, hidden) = (on_carrier + ON_VPN, on_carrier + ON_VPN + HARDENED);
+        match dice.unit() {
+            p if p < on_carrier => self.roamer(dice.below(CARRIERS.into()) as u16, dice),
+            p if p < on_vpn => self.roamer(CARRIERS + dice.below(VPNS.into()) as u16, dice),
+            p if p < hidden => self.private(hardened, dice),
+            _ => self.line(n, dice),
+        }
     }
 
     /// Exits of a carrier or VPN, some with hundreds of people.
@@ -179,18 +188,20 @@ impl People {
     }
 
     fn home(&mut self, size: u32, dice: &mut Dice) {
+        let locale = self.maker.locale(dice);
+        let abroad = locale.timezone != HOME_ZONE;
         let line = match dice.unit() {
+            _ if abroad => Way::Fixed(self.lines.v4(Class::Abroad)),
             ..0.38 => Way::Fixed(self.lines.v6(Class::Home)),
             p if p < 0.38 + DAILY * 0.62 => Way::Daily(dice.bits()),
             _ => Way::Fixed(self.lines.v4(Class::Home)),
         };
         for person in 0..size {
-            let mobile = self.carrier(dice);
-            let second = if dice.chance(0.5) { mobile } else { line };
+            let second = if !abroad && dice.chance(0.5) { self.carrier(dice) } else { line };
             let lent = self.members.last().map(|member| member.devices);
             let devices = match lent {
                 Some(devices) if person > 0 && dice.chance(0.1) => devices,
-                _ => self.own(dice),
+                _ => self.own_in(locale, dice),
             };
             self.add(devices, [line, second], dice);
         }
@@ -199,7 +210,7 @@ impl People {
     fn organisation(&mut self, size: u32, dice: &mut Dice) {
         let line = Way::Fixed(self.lines.v4(Class::Organisation));
         let (model, locale) = (self.maker.desktop_model(dice), self.maker.locale(dice));
-        let image = dice.chance(0.25).then(|| self.maker.make(dice, model, locale));
+        let image = dice.chance(FLEETS).then(|| self.maker.make(dice, model, locale));
         for _ in 0..size {
             let devices = match &image {
                 Some(image) if dice.chance(0.6) => {
@@ -240,6 +251,11 @@ impl People {
     /// One or two devices from the market.
     pub(in crate::sim) fn own(&mut self, dice: &mut Dice) -> [u32; 2] {
         let locale = self.maker.locale(dice);
+        self.own_in(locale, dice)
+    }
+
+    /// The same for somebody who lives there.
+    fn own_in(&mut self, locale: Locale, dice: &mut Dice) -> [u32; 2] {
         let device = self.maker.any(dice, locale);
         let first = self.device(device);
         if dice.chance(AUTOMATED) {

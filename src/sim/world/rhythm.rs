@@ -1,7 +1,7 @@
 //! When people are awake.
 //!
 //! Two harmonics over the day, fitted to the hours of 219,000 public posts of one country (CooRTweet package, German
-//! set): quiet from midnight to three, 1.5 times the mean before noon, a second rise in the late afternoon.
+//! set): quiet from midnight to three, one and a half times the mean before noon, slowly falling from then on.
 
 use super::super::dice::Dice;
 use super::{DAY, MINUTE};
@@ -13,8 +13,8 @@ const PEAK: f64 = 1.75;
 pub(in crate::sim) fn activity(at: i64) -> f64 {
     let turn = std::f64::consts::TAU * at.rem_euclid(DAY) as f64 / DAY as f64;
     let hours = |h: f64| std::f64::consts::TAU * h / 24.0;
-    let day = 0.66 * libm::cos(turn - hours(12.5));
-    let twice = 0.28 * libm::cos(2.0 * (turn - hours(9.0)));
+    let day = 0.62 * libm::cos(turn - hours(12.5));
+    let twice = 0.2 * libm::cos(2.0 * (turn - hours(9.0)));
     (1.0 + day + twice).max(0.1)
 }
 

@@ -5,9 +5,9 @@
 //! ones, at most ten likes a minute from any address. Each account works for three to ten of the ten minutes at pauses
 //! like a person's. No limit by account or address sees anything; the crowd does not look like a crowd of people.
 
+use super::super::dice::Dice;
+use super::super::event::{Action, Truth};
 use super::content::{Catalogue, PUSHED};
-use super::dice::Dice;
-use super::event::{Action, Truth};
 use super::plan::Plan;
 use super::population::{DAY, NEW, Population};
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
+use super::super::device::ATTRIBUTES;
 use super::*;
 
 const MINUTE: i64 = 60_000;

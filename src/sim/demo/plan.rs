@@ -4,8 +4,8 @@
 
 use std::net::IpAddr;
 
-use super::dice::Dice;
-use super::event::Action;
+use super::super::dice::Dice;
+use super::super::event::Action;
 use super::population::Access;
 
 /// One event, by numbers.

@@ -12,10 +12,10 @@
 //!
 //! The order of accounts says nothing: ids are scattered.
 
+use super::super::device::{Device, Maker};
+use super::super::dice::{Dice, Weights, scatter};
+use super::super::event::Truth;
 use super::address::{Line, Registry};
-use super::device::{Device, Maker};
-use super::dice::{Dice, Weights, scatter};
-use super::event::Truth;
 
 /// Days in milliseconds.
 pub(super) const DAY: i64 = 86_400_000;
@@ -188,7 +188,7 @@ impl Population {
 
 #[cfg(test)]
 mod tests {
-    use super::super::dice::Stream;
+    use super::super::super::dice::Stream;
     use super::*;
     use std::collections::BTreeMap;
 

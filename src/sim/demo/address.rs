@@ -7,7 +7,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::dice::{Dice, scatter};
+use super::super::dice::{Dice, scatter};
 
 /// A way into the internet, behind which one or many accounts sit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

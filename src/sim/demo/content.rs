@@ -3,7 +3,7 @@
 //! Popularity is Zipf-like with exponent 0.8 (web requests: 0.64 to 0.83, Breslau et al., INFOCOM 1999). Two articles
 //! stand apart: one that goes viral by itself, and the ordinary one that a campaign pushes.
 
-use super::dice::{Dice, Weights, scatter};
+use super::super::dice::{Dice, Weights, scatter};
 use super::population::Population;
 
 /// One thing to act on.

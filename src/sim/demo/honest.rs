@@ -9,9 +9,9 @@
 //!   passwords, some 25 accounts with more than a dozen writes, an article that goes viral among newcomers, and people
 //!   (newcomers too) who like the very article that a campaign pushes, because it has become visible.
 
+use super::super::dice::{Dice, Weights};
+use super::super::event::Action;
 use super::content::{Catalogue, PUSHED, VIRAL, text};
-use super::dice::{Dice, Weights};
-use super::event::Action;
 use super::plan::{Plan, Session};
 use super::population::Population;
 
