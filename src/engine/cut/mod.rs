@@ -61,6 +61,9 @@ impl Engine {
         self.duplicates.begin_cut(EVENTS_SEEN);
         self.commands.begin_cut(COMMANDS_SEEN);
         self.answers.begin_cut(ANSWERS_SEEN);
+        if let Some(crowds) = &mut self.crowds {
+            crowds.begin_cut();
+        }
     }
 
     /// Hands out the next pages of the cut: those that begin within the next `bytes`, the sets first. Inputs may be
@@ -77,7 +80,8 @@ impl Engine {
             && self.each_table_mut(|_, table| table.copy_pages(&mut room))
             && self.duplicates.copy_pages(&mut room)
             && self.commands.copy_pages(&mut room)
-            && self.answers.copy_pages(&mut room);
+            && self.answers.copy_pages(&mut room)
+            && self.crowds.as_mut().is_none_or(|crowds| crowds.copy_pages(&mut room));
         if !done {
             return CutProgress::More;
         }
@@ -95,6 +99,9 @@ impl Engine {
             self.duplicates.abandon_cut();
             self.commands.abandon_cut();
             self.answers.abandon_cut();
+            if let Some(crowds) = &mut self.crowds {
+                crowds.abandon_cut();
+            }
         }
     }
 
@@ -106,7 +113,9 @@ impl Engine {
     /// Every table with its part of the cut, as long as `each` is true.
     fn each_table_mut(&mut self, mut each: impl FnMut(usize, &mut Table) -> bool) -> bool {
         let profiles = [&mut self.users, &mut self.devices, &mut self.addresses];
-        self.tables.iter_mut().chain(profiles).enumerate().all(|(part, table)| each(part, table))
+        let gates = self.crowds.as_mut().map(|crowds| &mut crowds.gates);
+        let mut tables = self.tables.iter_mut().chain(profiles).chain(gates).enumerate();
+        tables.all(|(part, table)| each(part, table))
     }
 
     /// Takes an awaited array.
@@ -115,18 +124,21 @@ impl Engine {
         match (kind, part as usize) {
             (Kind::Records | Kind::Blocks | Kind::Sketch, part) => {
                 let profiles = [&mut self.users, &mut self.devices, &mut self.addresses];
-                let mut tables = self.tables.iter_mut().chain(profiles);
+                let gates = self.crowds.as_mut().map(|crowds| &mut crowds.gates);
+                let mut tables = self.tables.iter_mut().chain(profiles).chain(gates);
                 tables.nth(part).ok_or(Damaged)?.fill(array)
             }
             (Kind::Entries, EVENTS_SEEN) => self.duplicates.fill(&array),
             (Kind::Entries, COMMANDS_SEEN) => self.commands.fill(&array),
             (Kind::Entries, ANSWERS_SEEN) => self.answers.fill(&array),
+            (Kind::Trail, _) => self.crowds.as_mut().ok_or(Damaged)?.fill(array),
             _ => Err(Damaged),
         }
     }
 
     fn check_blocks(&self) -> Result<(), Damaged> {
-        let mut tables = self.tables.iter().chain([&self.users, &self.devices, &self.addresses]);
+        let gates = self.crowds.as_ref().map(|crowds| &crowds.gates);
+        let mut tables = self.tables.iter().chain([&self.users, &self.devices, &self.addresses]).chain(gates);
         tables.try_for_each(Table::check_blocks)
     }
 }

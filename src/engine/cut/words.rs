@@ -108,6 +108,36 @@ impl Saved for u32 {
     }
 }
 
+impl Saved for u16 {
+    fn save(&self, to: &mut Writer) {
+        to.push(u32::from(*self));
+    }
+
+    fn load(from: &mut Reader<'_>) -> Result<Self, Damaged> {
+        Self::try_from(from.word()?).map_err(|_| Damaged)
+    }
+}
+
+impl Saved for u8 {
+    fn save(&self, to: &mut Writer) {
+        to.push(u32::from(*self));
+    }
+
+    fn load(from: &mut Reader<'_>) -> Result<Self, Damaged> {
+        Self::try_from(from.word()?).map_err(|_| Damaged)
+    }
+}
+
+impl Saved for f64 {
+    fn save(&self, to: &mut Writer) {
+        self.to_bits().save(to);
+    }
+
+    fn load(from: &mut Reader<'_>) -> Result<Self, Damaged> {
+        u64::load(from).map(Self::from_bits)
+    }
+}
+
 impl Saved for i32 {
     fn save(&self, to: &mut Writer) {
         to.push(self.cast_unsigned());

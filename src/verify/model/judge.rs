@@ -142,6 +142,7 @@ impl Bench<'_> {
         match rule.effect {
             Effect::Points(points) => reason.points = points,
             Effect::Floor(floor) => reason.verdict = Some(floor),
+            Effect::Evidence { .. } => {}
         }
         if !acts {
             return self.told.shadow.push(reason);
