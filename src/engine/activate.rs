@@ -127,7 +127,8 @@ fn same_crowds(old: &Policy, new: &Policy) -> bool {
         let people = crowds.address_users.map(|signal| counter(policy, signal));
         let settings = &policy.settings;
         let memory = (crowds.budget, settings.retroactive_budget, settings.retroactive_window);
-        Some((families, counter(policy, crowds.users), people, crowds.device.clone(), memory))
+        let watched: Vec<u64> = crowds.people.iter().map(|people| counter(policy, people.signal)).collect();
+        Some((families, watched, people, crowds.device.clone(), memory))
     };
     meaning(old) == meaning(new)
 }

@@ -216,8 +216,8 @@ impl Engine {
     }
 }
 
-/// The profile of a key; without a past that must have been there, it says so.
-fn open(table: &mut Table, key: u64, at: Timestamp) -> table::Slot {
+/// The profile or gate of a key; without a past that must have been there, it says so.
+pub(super) fn open(table: &mut Table, key: u64, at: Timestamp) -> table::Slot {
     let entry = table.find_or_insert(key, at);
     if entry.evicted {
         table.release_displaced();

@@ -7,6 +7,7 @@ mod saved;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::crowd::WINDOWS_MAX;
 use super::decision::ReasonSource;
 use super::entity::EntityKind;
 use super::expr::Condition;
@@ -77,17 +78,18 @@ pub(crate) struct Plan {
 pub(crate) struct Watched {
     /// The dimension of gates.
     pub(crate) dimension: usize,
-    /// The slot with the people on a target.
-    pub(crate) users: usize,
+    /// The slots with the people on a target, one for each window; unused ones are those of the first.
+    pub(crate) people: [usize; WINDOWS_MAX],
     /// The slot with the people behind an address.
     pub(crate) address_users: Option<usize>,
 }
 
 impl Watched {
     fn new(policy: &Policy, crowds: &Crowds) -> Self {
+        let signal = |window: usize| crowds.people.get(window).unwrap_or(&crowds.people[0]).signal;
         Self {
-            dimension: policy.signals[crowds.users].dimension,
-            users: slot_of(policy, crowds.users),
+            dimension: policy.signals[signal(0)].dimension,
+            people: std::array::from_fn(|window| slot_of(policy, signal(window))),
             address_users: crowds.address_users.map(|signal| slot_of(policy, signal)),
         }
     }

@@ -1,14 +1,17 @@
 //! What a crowd is made of, against what is usual: one judgement at one moment, and the evidence of each account in it.
 //!
 //! Families: *account* (age, hour or day of registration), *device* (images), *network* (alone on an address), *repeats*
-//! (how often each acts on this target). A crowd speaks against anybody only when two families agree that a part of it was
+//! (how often each acts on this target), *recurring* (was with a large part of the crowd in an earlier one) and *lockstep*
+//! (meets several of it again and again). A crowd speaks against anybody only when two families agree that a part of it was
 //! brought in: a viral post brings newcomers, a school has one device image, a campus one address, and none of them brings
 //! two of these at once. The device family counts as far as there are as many addresses as people: one image behind one
 //! exit is a lab. The network family is one-sided: many behind one address is what exits look like.
 
 use std::collections::BTreeMap;
 
+use super::bursts::Burst;
 use super::evidence::{Kind, Weighed};
+use super::gathering::Member;
 use super::image::{AGREEMENTS, Device, Image, NEAR};
 use super::mixture::{Mixture, Side};
 use super::sample::Sample;
@@ -23,6 +26,13 @@ const COHORT_LEAST: u32 = 4;
 /// Shares of honest people by how often they act on one target: once, twice, three times or more. Raw to distinct is 1.0
 /// to 1.2 in honest crowds, likes taken back and given again included.
 const REPEATS: [u32; 3] = [9_000, 850, 150];
+
+/// Of ten thousand people in ordinary crowds, those who were in an earlier one with a large part of it, after streams of
+/// real shares.
+const RECURRING: [u32; 2] = [9_500, 500];
+/// And those who meet this many of a crowd again and again.
+const LOCKSTEP: [u32; 2] = [9_970, 30];
+const PARTNERS: u32 = 5;
 
 /// A crowd, judged.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -39,19 +49,15 @@ pub(crate) struct Composition {
     pub(super) device: Option<Mixture>,
     pub(super) images: Vec<Image>,
     pub(super) repeats: Option<Mixture>,
-}
-
-/// One account of a crowd as it is judged.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Judged<'c> {
-    pub(crate) traits: &'c Traits,
-    /// How often it acted on the target.
-    pub(crate) events: u32,
+    /// Earlier bursts that a large part of the crowd was part of.
+    pub(super) returning: Vec<Burst>,
+    pub(super) recurring: Option<Mixture>,
+    pub(super) lockstep: Option<Mixture>,
 }
 
 impl Composition {
     /// Judges a crowd.
-    pub(crate) fn of(crowd: &[Judged<'_>], sample: &Sample) -> Self {
+    pub(crate) fn of(crowd: &[&Member], sample: &Sample, returning: Vec<Burst>) -> Self {
         let (cohorts, cohort) = judge_cohorts(crowd, sample);
         let (images, device) = judge_devices(crowd, sample);
         let mut composition = Self {
@@ -64,6 +70,9 @@ impl Composition {
             device,
             images,
             repeats: judge_repeats(crowd),
+            recurring: judge_recurring(crowd, &returning),
+            lockstep: judge_lockstep(crowd),
+            returning,
         };
         composition.suspect = composition.agreed();
         composition
@@ -76,18 +85,22 @@ impl Composition {
             alpha(&self.device),
             alpha(&self.network),
             alpha(&self.repeats),
+            alpha(&self.recurring),
+            alpha(&self.lockstep),
         ];
         families.sort_by(f64::total_cmp);
         families[families.len() - 2]
     }
 
     /// What it says of one account, by kind of evidence.
-    pub(crate) fn evidence(&self, kind: Kind, traits: &Traits) -> Option<Weighed> {
+    pub(crate) fn evidence(&self, kind: Kind, traits: &Traits, member: Option<&Member>) -> Option<Weighed> {
         let (mixture, bin) = match kind {
             Kind::Age => (&self.age, usize::from(traits.age).checked_sub(1)?),
             Kind::Cohort => (&self.cohort, self.cohort_bin(traits.cohort)?),
             Kind::Device => (&self.device, agreement(&self.images, &traits.device).checked_sub(1)?),
             Kind::Network => (&self.network, usize::from(traits.neighbours).checked_sub(1)?),
+            Kind::Recurring => (&self.recurring, usize::from(returns(member?, &self.returning))),
+            Kind::Lockstep => (&self.lockstep, usize::from(is_in_lockstep(member?))),
         };
         let mixture = mixture.as_ref()?;
         let bin = mixture.bins.get(bin)?;
@@ -100,17 +113,17 @@ impl Composition {
     }
 }
 
-fn judge_ages(crowd: &[Judged<'_>], sample: &Sample) -> Option<Mixture> {
+fn judge_ages(crowd: &[&Member], sample: &Sample) -> Option<Mixture> {
     let mut here = [0; AGES];
-    crowd.iter().for_each(|judged| here[usize::from(judged.traits.age)] += 1);
+    crowd.iter().for_each(|member| here[usize::from(member.traits.age)] += 1);
     Mixture::of(&here[1..], &sample.ages()[1..], Side::Any)
 }
 
 /// Cohorts that several of the crowd share are bins of their own.
-fn judge_cohorts(crowd: &[Judged<'_>], sample: &Sample) -> (Vec<u32>, Option<Mixture>) {
+fn judge_cohorts(crowd: &[&Member], sample: &Sample) -> (Vec<u32>, Option<Mixture>) {
     let mut counts: BTreeMap<u32, u32> = BTreeMap::new();
-    for judged in crowd.iter().filter(|judged| judged.traits.cohort != 0) {
-        *counts.entry(judged.traits.cohort).or_default() += 1;
+    for member in crowd.iter().filter(|member| member.traits.cohort != 0) {
+        *counts.entry(member.traits.cohort).or_default() += 1;
     }
     let all: u32 = counts.values().sum();
     counts.retain(|_, count| *count >= COHORT_LEAST);
@@ -125,15 +138,15 @@ fn judge_cohorts(crowd: &[Judged<'_>], sample: &Sample) -> (Vec<u32>, Option<Mix
     (counts.into_keys().collect(), Mixture::of(&here, &usual, Side::Any))
 }
 
-fn judge_network(crowd: &[Judged<'_>], sample: &Sample) -> Option<Mixture> {
+fn judge_network(crowd: &[&Member], sample: &Sample) -> Option<Mixture> {
     let mut here = [0; NEIGHBOURS];
-    crowd.iter().for_each(|judged| here[usize::from(judged.traits.neighbours)] += 1);
+    crowd.iter().for_each(|member| here[usize::from(member.traits.neighbours)] += 1);
     Mixture::of(&here[1..], &sample.neighbours()[1..], Side::Only(ALONE - 1))
 }
 
 /// Images are looked for one after the other, each among those who are near none of the earlier ones.
-fn judge_devices(crowd: &[Judged<'_>], sample: &Sample) -> (Vec<Image>, Option<Mixture>) {
-    let mut rest: Vec<Device> = crowd.iter().map(|judged| judged.traits.device).collect();
+fn judge_devices(crowd: &[&Member], sample: &Sample) -> (Vec<Image>, Option<Mixture>) {
+    let mut rest: Vec<Device> = crowd.iter().map(|member| member.traits.device).collect();
     let mut images = Vec::new();
     while images.len() < IMAGES_MAX
         && let Some(image) = Image::of(&rest, sample)
@@ -150,7 +163,7 @@ fn judge_devices(crowd: &[Judged<'_>], sample: &Sample) -> (Vec<Image>, Option<M
         return (images, None);
     }
     let (mut here, mut usual) = ([0; AGREEMENTS], [0; AGREEMENTS]);
-    crowd.iter().for_each(|judged| here[agreement(&images, &judged.traits.device)] += 1);
+    crowd.iter().for_each(|member| here[agreement(&images, &member.traits.device)] += 1);
     sample.devices().for_each(|device| usual[agreement(&images, device)] += 1);
     let mut mixture = Mixture::of(&here[1..], &usual[1..], Side::Any);
     if let Some(mixture) = &mut mixture {
@@ -160,9 +173,9 @@ fn judge_devices(crowd: &[Judged<'_>], sample: &Sample) -> (Vec<Image>, Option<M
 }
 
 /// Addresses for each account near the images, 1 at most: one device image behind one exit is a lab.
-fn spread(crowd: &[Judged<'_>], images: &[Image]) -> f64 {
-    let near = crowd.iter().filter(|judged| agreement(images, &judged.traits.device) >= NEAR);
-    let mut addresses: Vec<u32> = near.map(|judged| judged.traits.address).collect();
+fn spread(crowd: &[&Member], images: &[Image]) -> f64 {
+    let near = crowd.iter().filter(|member| agreement(images, &member.traits.device) >= NEAR);
+    let mut addresses: Vec<u32> = near.map(|member| member.traits.address).collect();
     let users = addresses.len();
     addresses.retain(|address| *address != 0);
     addresses.sort_unstable();
@@ -170,12 +183,30 @@ fn spread(crowd: &[Judged<'_>], images: &[Image]) -> f64 {
     if users == 0 { 0.0 } else { addresses.len() as f64 / users as f64 }
 }
 
-fn judge_repeats(crowd: &[Judged<'_>]) -> Option<Mixture> {
+fn judge_repeats(crowd: &[&Member]) -> Option<Mixture> {
     let mut here = [0; REPEATS.len()];
-    for judged in crowd {
-        here[(judged.events.clamp(1, REPEATS.len() as u32) - 1) as usize] += 1;
+    for member in crowd {
+        here[(member.events.clamp(1, REPEATS.len() as u32) - 1) as usize] += 1;
     }
     Mixture::of(&here, &REPEATS, Side::Only(REPEATS.len() - 1))
+}
+
+fn judge_recurring(crowd: &[&Member], returning: &[Burst]) -> Option<Mixture> {
+    let back = crowd.iter().filter(|member| returns(member, returning)).count() as u32;
+    Mixture::of(&[crowd.len() as u32 - back, back], &RECURRING, Side::Only(1))
+}
+
+fn judge_lockstep(crowd: &[&Member]) -> Option<Mixture> {
+    let locked = crowd.iter().filter(|member| is_in_lockstep(member)).count() as u32;
+    Mixture::of(&[crowd.len() as u32 - locked, locked], &LOCKSTEP, Side::Only(1))
+}
+
+fn returns(member: &Member, returning: &[Burst]) -> bool {
+    member.bursts.iter().any(|burst| returning.contains(burst))
+}
+
+fn is_in_lockstep(member: &Member) -> bool {
+    member.partners >= PARTNERS
 }
 
 /// The bin of a device's best agreement with any image.

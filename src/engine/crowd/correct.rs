@@ -74,12 +74,12 @@ impl Engine {
 
     /// Raises the verdict on an entry to what is known by now.
     fn raise(&mut self, found: Found, cases: &mut Vec<Case>) {
-        let Some(campaign) = self.crowds.as_ref().and_then(|crowds| crowds.campaigns.get(&found.key)) else {
-            return;
-        };
+        let Some(crowds) = &self.crowds else { return };
+        let Some(campaign) = crowds.campaigns.get(&found.key) else { return };
+        let member = crowds.open.get(&found.key).and_then(|crowd| crowd.of(found.entry.traits.user));
         let (target, composition, traits) = (campaign.target, &campaign.composition, &found.entry.traits);
         let Some(told) = &found.entry.told else { return };
-        let Some(evidence) = evidence(composition, traits) else { return };
+        let Some(evidence) = evidence(composition, traits, member) else { return };
         let policy = Arc::clone(&self.policy);
         let weighed = Weighed::new((&policy, &self.plan.prior), &found.entry, &evidence, prior(&policy.settings, composition.suspect));
         if weighed.verdict <= found.entry.stand.now || self.is_exempt(told) {

@@ -16,11 +16,16 @@ pub enum Kind {
     Device,
     /// Whether it is alone on its address.
     Network,
+    /// Whether it was with those of the crowd in an earlier one.
+    Recurring,
+    /// With how many of the crowd it met again and again.
+    Lockstep,
 }
 
 impl Kind {
     /// All kinds, in the order of their numbers.
-    pub const ALL: [Kind; 4] = [Kind::Age, Kind::Cohort, Kind::Device, Kind::Network];
+    pub const ALL: [Kind; 6] =
+        [Kind::Age, Kind::Cohort, Kind::Device, Kind::Network, Kind::Recurring, Kind::Lockstep];
 
     /// Its name in policies.
     pub const fn name(self) -> &'static str {
@@ -29,6 +34,8 @@ impl Kind {
             Kind::Cohort => "crowd.cohort",
             Kind::Device => "crowd.device",
             Kind::Network => "crowd.network",
+            Kind::Recurring => "crowd.recurring",
+            Kind::Lockstep => "crowd.lockstep",
         }
     }
 
@@ -39,6 +46,8 @@ impl Kind {
             Kind::Cohort => "Evidence of the hour or day of its registration among those who act on the target now.",
             Kind::Device => "Evidence of its device's likeness with those of the crowd on the target.",
             Kind::Network => "Evidence of being alone on its address among those who act on the target now.",
+            Kind::Recurring => "Evidence of having been with a large part of the crowd in an earlier one.",
+            Kind::Lockstep => "Evidence of meeting several of the crowd again and again, on target after target.",
         }
     }
 }

@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 
 use super::campaign::Walk;
-use super::composition::Composition;
 use super::entry::{self, Stand};
 use super::gate;
+use super::gathering::{Gathering, Member};
 use super::look::{CrowdLook, Says};
 use super::state::{CAMPAIGNS_MAX, Crowds, usual};
 use super::weigh::{evidence, is_member, prior, score, sums};
@@ -97,8 +97,7 @@ impl Engine {
     /// Closes a gate that has not been busy, and forgets a campaign whose decisions are final.
     pub(in crate::engine) fn crowd_ends(&mut self, key: u64, now: Timestamp) {
         let Self { crowds: Some(crowds), policy, timers, .. } = self else { return };
-        let Some(watched) = &policy.crowds else { return };
-        let quiet = crowds.open.get(&key).map(|crowd| crowd.busy_at.after(watched.window.times(2)));
+        let quiet = crowds.open.get(&key).map(|crowd| crowd.busy_at.after(crowd.window.times(2)));
         if quiet.is_some_and(|end| end <= now) {
             crowds.close(key);
         }
@@ -148,7 +147,7 @@ impl Crowds {
             return true;
         }
         if known.is_none() {
-            let members = members(policy, &crowd.composition, crowd.traits());
+            let members = members(policy, crowd);
             if members.len() < watched.campaign.members || self.campaigns.len() >= CAMPAIGNS_MAX {
                 return false;
             }
@@ -166,16 +165,13 @@ impl Crowds {
 }
 
 /// Those whom a crowd alone makes members.
-fn members<'t>(
-    policy: &Policy,
-    composition: &Composition,
-    traits: impl Iterator<Item = &'t super::traits::Traits>,
-) -> BTreeSet<u64> {
-    let prior = prior(&policy.settings, composition.suspect);
-    let belongs = |traits: &&super::traits::Traits| {
-        evidence(composition, traits).is_some_and(|evidence| is_member(policy, &evidence, prior))
+fn members(policy: &Policy, crowd: &Gathering) -> BTreeSet<u64> {
+    let prior = prior(&policy.settings, crowd.composition.suspect);
+    let belongs = |member: &&Member| {
+        let evidence = evidence(&crowd.composition, &member.traits, Some(member));
+        evidence.is_some_and(|evidence| is_member(policy, &evidence, prior))
     };
-    traits.filter(belongs).map(|traits| traits.user).collect()
+    crowd.members.iter().filter(belongs).map(|member| member.traits.user).collect()
 }
 
 /// Whether a crowd says more against the actor than for him.

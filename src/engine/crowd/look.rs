@@ -1,6 +1,6 @@
 //! Look: what the crowd on the target of an event says about its actor.
 
-use super::gate;
+use super::gate::{self, WINDOWS_MAX};
 use super::gathering::Gathering;
 use super::state::{Crowds, usual};
 use super::trail::Place;
@@ -11,11 +11,11 @@ use crate::engine::Engine;
 use crate::engine::event::Event;
 use crate::engine::expr::Slot;
 use crate::engine::facts::Facts;
-use crate::engine::look::Look;
+use crate::engine::look::{Look, open};
 use crate::engine::plan::{ACTION, ADDRESS, TARGET, USER, Watched};
 use crate::engine::policy::{Crowds as Watches, CrowdFact, Policy};
 use crate::engine::table;
-use crate::engine::time::Timestamp;
+use crate::engine::time::{Span, Timestamp};
 use crate::engine::timers::{Timer, Timers};
 
 /// What is known of the crowd on the target of an event that is watched.
@@ -23,14 +23,24 @@ use crate::engine::timers::{Timer, Timers};
 pub(crate) struct CrowdLook {
     /// Key of the gate.
     pub(super) key: u64,
-    /// Hashes of target and action.
+    /// Hashes of target, its owner, and action.
     pub(super) target: u64,
+    pub(super) owner: Option<u64>,
     pub(super) action: u64,
     /// The gate's record.
     pub(super) gate: table::Slot,
     pub(super) traits: Traits,
     /// What the crowd says, when it says anything.
     pub(crate) says: Option<Says>,
+}
+
+/// How busy a target is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Busy {
+    /// The longest window in which it is busy enough to open a gate.
+    opens: Option<Span>,
+    /// It is busy enough to keep one open.
+    stays: bool,
 }
 
 /// What a crowd says about the actor.
@@ -48,16 +58,19 @@ impl Engine {
     /// Looks at the crowd on the target of an event, if it is watched.
     pub(in crate::engine) fn look_at_crowd(&mut self, event: &Event<'_>, facts: &Facts, look: &mut Look<'_>) {
         let Some(watched) = self.plan.watched else { return };
-        let (Slot::Int(people), Some(key)) = (&look.slots[watched.users], look.keys[watched.dimension]) else {
-            return;
-        };
+        let people = watched.people.map(|slot| match look.slots[slot] {
+            Slot::Int(people) => people.unsigned_abs(),
+            _ => 0,
+        });
         let hashes = (look.hashes[USER], look.hashes[TARGET], look.hashes[ACTION]);
-        let (people, (Some(user), Some(target), Some(action))) = (people.unsigned_abs(), hashes) else { return };
+        let (Some(user), Some(target), Some(action)) = hashes else { return };
+        let Some(key) = look.keys[watched.dimension].filter(|_| people[0] > 0) else { return };
         let traits = self.traits(user, event, facts, look, watched);
         let Self { crowds: Some(crowds), policy, timers, .. } = self else { return };
         let Some(settings) = &policy.crowds else { return };
-        let gate = crowds.gates.find_or_insert(key, look.at).slot;
-        let mut seen = CrowdLook { key, target, action, gate, traits, says: None };
+        let gate = open(&mut crowds.gates, key, look.at);
+        let owner = event.target_owner.as_deref().map(|owner| self.seed.bytes(owner.as_bytes()));
+        let mut seen = CrowdLook { key, target, owner, action, gate, traits, says: None };
         crowds.note(&seen, people, settings, timers);
         seen.says = crowds.says(&seen, policy);
         fill(&self.plan.crowd, &seen, &mut look.slots);
@@ -93,47 +106,72 @@ impl Engine {
 
 impl Crowds {
     /// Notes an event on a target: opens its gate or keeps it open, and judges the crowd when it is time.
-    fn note(&mut self, seen: &CrowdLook, people: u64, settings: &Watches, timers: &mut Timers) {
+    fn note(
+        &mut self,
+        seen: &CrowdLook,
+        people: [u64; WINDOWS_MAX],
+        settings: &Watches,
+        timers: &mut Timers,
+    ) {
         let at = seen.traits.at;
-        let words = self.gates.cells_mut(seen.gate);
-        let peak = gate::note(words, people, settings.window, at);
-        let (is_open, trail) = (gate::is_open(words), gate::trail(words));
-        let here = usual(&mut self.actions, seen.action);
-        if let Some(peak) = peak.filter(|_| !self.campaigns.contains_key(&seen.key)) {
-            here.busy.feed(peak, settings.gate.quantile, at);
-        }
-        let threshold = gate::threshold(&settings.gate, Some(&here.busy));
-        if !is_open && (people < threshold || seen.gate.is_guest()) {
+        let (is_open, trail) = {
+            let words = self.gates.cells(seen.gate);
+            (gate::is_open(words), gate::trail(words))
+        };
+        let busy = self.busy(seen, people, settings);
+        if !is_open && (busy.opens.is_none() || seen.gate.is_guest()) {
             return;
         }
         if !is_open {
-            self.open(seen, trail, settings, timers);
+            self.open(seen, trail, busy.opens.unwrap_or_default(), timers);
         }
-        let Self { open, actions, open_bytes, .. } = self;
+        let Self { open, actions, open_bytes, bursts, .. } = self;
         let Some(crowd) = open.get_mut(&seen.key) else { return };
         *open_bytes -= crowd.bytes();
-        crowd.note(&seen.traits);
+        crowd.note(&seen.traits, bursts);
         *open_bytes += crowd.bytes();
-        if people.saturating_mul(2) >= threshold {
+        crowd.window = crowd.window.max(busy.opens.unwrap_or_default());
+        if busy.stays {
             crowd.busy_at = crowd.busy_at.max(at);
         }
         if crowd.is_due(at) {
-            crowd.judge(&usual(actions, seen.action).actors, settings.window, at);
+            crowd.judge(&usual(actions, seen.action).actors, at);
         }
     }
 
+    /// How busy the target is, by the windows in which people are counted.
+    fn busy(&mut self, seen: &CrowdLook, people: [u64; WINDOWS_MAX], settings: &Watches) -> Busy {
+        let is_campaign = self.campaigns.contains_key(&seen.key);
+        let (words, here) = (self.gates.cells_mut(seen.gate), usual(&mut self.actions, seen.action));
+        let mut busy = Busy::default();
+        for (number, counted) in settings.people.iter().enumerate().take(WINDOWS_MAX) {
+            let now = people[number];
+            let peak = gate::note(words, number, counted.window, now, seen.traits.at);
+            if let Some(peak) = peak.filter(|_| !is_campaign) {
+                here.busy[number].feed(peak, settings.gate.quantile, seen.traits.at);
+            }
+            let threshold = gate::threshold(counted, &settings.gate, &here.busy[number]);
+            if now >= threshold {
+                busy.opens = Some(counted.window);
+            }
+            busy.stays |= now.saturating_mul(2) >= threshold;
+        }
+        busy
+    }
+
     /// Opens a gate; who came within the window before is in the trail.
-    fn open(&mut self, seen: &CrowdLook, trail: Place, settings: &Watches, timers: &mut Timers) {
+    fn open(&mut self, seen: &CrowdLook, trail: Place, window: Span, timers: &mut Timers) {
         let at = seen.traits.at;
+        let (target, owner, action) = (seen.target, seen.owner, seen.action);
         let mut crowd =
-            Gathering { target: seen.target, action: seen.action, opened_at: at, busy_at: at, ..Gathering::default() };
-        let mut earlier = self.earlier(seen.key, trail, at.before(settings.window));
+            Gathering { target, owner, action, opened_at: at, busy_at: at, window, ..Gathering::default() };
+        let mut earlier = self.earlier(seen.key, trail, at.before(window));
         while let Some(traits) = earlier.pop() {
-            crowd.note(&traits);
+            crowd.note(&traits, &mut self.bursts);
         }
         self.open_bytes += crowd.bytes();
         if self.open.insert(seen.key, crowd).is_none() {
-            timers.set(at.after(settings.window.times(2)), Timer::CrowdEnds { key: seen.key });
+            timers.set(at.after(window.times(2)), Timer::CrowdEnds { key: seen.key });
         }
         gate::set_open(self.gates.cells_mut(seen.gate), true);
         self.make_room(seen.key);
@@ -183,7 +221,7 @@ impl Crowds {
         if self.campaigns.get(&seen.key).is_some_and(cleared) {
             return None;
         }
-        let evidence = evidence(&crowd.composition, &seen.traits)?;
+        let evidence = evidence(&crowd.composition, &seen.traits, crowd.of(seen.traits.user))?;
         let suspect = crowd.composition.suspect;
         let prior = prior(&policy.settings, suspect);
         Some(Says { evidence, prior, suspect, users: crowd.composition.users })

@@ -38,7 +38,7 @@ pub(crate) enum Side {
 }
 
 /// Accounts of a crowd that it takes, at least.
-pub(crate) const LEAST_HERE: u32 = 24;
+pub(crate) const LEAST_HERE: u32 = 15;
 /// Ordinary accounts that it takes, at least.
 pub(crate) const LEAST_USUAL: u32 = 200;
 /// Evidence of one bin, at most and at least, in nats.
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn few_say_nothing() {
-        assert_eq!(Mixture::of(&[20, 0], &[100, 900], Side::Any), None);
+        assert_eq!(Mixture::of(&[14, 0], &[100, 900], Side::Any), None);
         assert_eq!(Mixture::of(&[200, 0], &[10, 90], Side::Any), None);
     }
 }

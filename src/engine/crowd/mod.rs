@@ -9,6 +9,7 @@
 //!
 //! Nothing here bans anybody. All state is bounded and takes part in cuts.
 
+mod bursts;
 mod campaign;
 mod composition;
 mod correct;
@@ -32,6 +33,7 @@ pub use self::evidence::{Kind, Weighed};
 pub use self::state::CrowdStats;
 
 pub(crate) use self::evidence::most_points;
+pub(crate) use self::gate::WINDOWS_MAX;
 pub(crate) use self::look::CrowdLook;
 pub(crate) use self::state::Crowds;
 pub(crate) use self::traits::ATTRIBUTES_MAX;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::campaign::{Campaign, Walk};
 use super::composition::Composition;
+use super::gate::WINDOWS_MAX;
 use super::gathering::{Gathering, Member};
 use super::image::Image;
 use super::mixture::{Bin, Mixture};
@@ -19,11 +20,24 @@ use crate::engine::policy::Policy;
 use crate::engine::table::Table;
 
 saved!(Traits { user, at, age, neighbours, can_join, cohort, address, device });
-saved!(Member { traits, events });
+saved!(Member { traits, events, bursts, partners });
 saved!(Bin { here, usual, log_odds });
 saved!(Mixture { alpha, support, bins });
 saved!(Image { values, weights });
-saved!(Composition { users, suspect, age, cohort, cohorts, network, device, images, repeats });
+saved!(Composition {
+    users,
+    suspect,
+    age,
+    cohort,
+    cohorts,
+    network,
+    device,
+    images,
+    repeats,
+    returning,
+    recurring,
+    lockstep,
+});
 saved!(Quantile { buckets, total, fed, held });
 saved!(Walk { at, until, back });
 saved!(Campaign { target, composition, members, grown_at, corrected, cleared_until, walk, walked });
@@ -40,27 +54,45 @@ impl Saved for Unit {
 
 impl Saved for Gathering {
     fn save(&self, to: &mut Writer) {
-        let Self { target, action, opened_at, busy_at, members, next, came, judged, composition, places: _ } =
-            self;
-        ((*target, *action), (*opened_at, *busy_at)).save(to);
+        let Self { target, action, opened_at, busy_at, window, owner, burst, votes, .. } = self;
+        ((*target, *action), *owner).save(to);
+        ((*opened_at, *busy_at), *window).save(to);
+        burst.save(to);
+        votes.save(to);
+        let Self { members, next, came, judged, composition, .. } = self;
         members.save(to);
-        (*next, *came).save(to);
-        judged.save(to);
+        ((*next, *came), *judged).save(to);
         composition.save(to);
     }
 
     fn load(from: &mut Reader<'_>) -> Result<Self, Damaged> {
-        let ((target, action), (opened_at, busy_at)) = Saved::load(from)?;
+        let ((target, action), owner) = Saved::load(from)?;
+        let ((opened_at, busy_at), window) = Saved::load(from)?;
+        let (burst, votes) = (Saved::load(from)?, Saved::load(from)?);
         let members: Vec<Member> = Saved::load(from)?;
-        let (next, came) = Saved::load(from)?;
-        let (judged, composition) = (Saved::load(from)?, Saved::load(from)?);
+        let ((next, came), judged) = Saved::load(from)?;
+        let composition = Saved::load(from)?;
         let places = BTreeMap::new();
-        let crowd =
-            Self { target, action, opened_at, busy_at, members, next, came, judged, composition, places };
+        let crowd = Self {
+            target,
+            action,
+            opened_at,
+            busy_at,
+            window,
+            owner,
+            burst,
+            votes,
+            members,
+            next,
+            came,
+            judged,
+            composition,
+            places,
+        };
         let crowd = crowd.placed();
         let fits = crowd.places.len() == crowd.members.len()
             && crowd.members.len() <= Self::MEMBERS
-            && crowd.next < Self::MEMBERS;
+            && crowd.next < crowd.members.len().max(1);
         if fits { Ok(crowd) } else { Err(Damaged) }
     }
 }
@@ -74,16 +106,26 @@ impl Saved for Usual {
     }
 
     fn load(from: &mut Reader<'_>) -> Result<Self, Damaged> {
-        let busy = Quantile::load(from)?;
+        let busy: [Quantile; WINDOWS_MAX] = Saved::load(from)?;
         let rows: Vec<(Traits, u32)> = Saved::load(from)?;
         let ((next, stride), pace) = Saved::load(from)?;
         let actors = Sample::restored(rows, next, stride, pace).ok_or(Damaged)?;
-        if busy.is_whole() { Ok(Self { busy, actors }) } else { Err(Damaged) }
+        if busy.iter().all(Quantile::is_whole) { Ok(Self { busy, actors }) } else { Err(Damaged) }
     }
 }
 
 impl Crowds {
-    /// From here on gates and trail are copied as they are now. The table of gates is begun with the other tables.
+    /// Its tables.
+    pub(crate) fn tables_mut(&mut self) -> [&mut Table; 2] {
+        [&mut self.gates, &mut self.bursts.table]
+    }
+
+    /// Its tables.
+    pub(crate) fn tables(&self) -> [&Table; 2] {
+        [&self.gates, &self.bursts.table]
+    }
+
+    /// From here on the trail is copied as it is now. Its tables are begun with the others.
     pub(crate) fn begin_cut(&mut self) {
         for (number, chunk) in self.trail.chunks.iter_mut().enumerate() {
             chunk.watch = Watch::new(Place::new(Kind::Trail, 0, number), CHUNK, UNIT, entries_of(UNIT));
@@ -125,12 +167,15 @@ impl Crowds {
             walking,
             actions,
             trail: Trail { most, chunks, head, written, .. },
+            bursts,
             open_budget,
             open_bytes: _,
             given_up,
             words: _,
         } = self;
         gates.save(to);
+        bursts.table.save(to);
+        bursts.next.save(to);
         open.save(to);
         campaigns.save(to);
         walking.save(to);
@@ -148,6 +193,8 @@ impl Crowds {
     ) -> Result<Self, Damaged> {
         let mut crowds = Self::new(policy).ok_or(Damaged)?;
         crowds.gates = Table::load(from, part, awaited)?;
+        crowds.bursts.table = Table::load(from, part + 1, awaited)?;
+        crowds.bursts.next = Saved::load(from)?;
         crowds.open = Saved::load(from)?;
         crowds.campaigns = Saved::load(from)?;
         crowds.walking = Saved::load(from)?;

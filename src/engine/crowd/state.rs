@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::campaign::Campaign;
-use super::gate;
+use super::bursts::Bursts;
+use super::gate::{self, WINDOWS_MAX};
 use super::gathering::Gathering;
 use super::quantile::Quantile;
 use super::sample::Sample;
@@ -15,6 +16,9 @@ use crate::engine::table::{Table, TableSpec};
 pub(super) const ACTIONS_MAX: usize = 8;
 /// The most campaigns that are remembered.
 pub(super) const CAMPAIGNS_MAX: usize = 1000;
+
+/// Bytes of what is usual for one action.
+const USUAL_BYTES: u64 = Sample::BYTES + WINDOWS_MAX as u64 * Quantile::BYTES;
 
 /// What is remembered of crowds.
 #[derive(Debug)]
@@ -30,6 +34,8 @@ pub(crate) struct Crowds {
     /// By action.
     pub(super) actions: BTreeMap<u64, Usual>,
     pub(super) trail: Trail,
+    /// Who was in which crowd before.
+    pub(super) bursts: Bursts,
     /// Bytes that open gates may take.
     pub(super) open_budget: u64,
     pub(super) open_bytes: u64,
@@ -42,7 +48,8 @@ pub(crate) struct Crowds {
 /// What is usual for one action.
 #[derive(Clone, Debug)]
 pub(crate) struct Usual {
-    pub(super) busy: Quantile,
+    /// By window.
+    pub(super) busy: [Quantile; WINDOWS_MAX],
     pub(super) actors: Sample,
 }
 
@@ -73,6 +80,7 @@ impl Crowds {
             campaigns: BTreeMap::new(),
             walking: Vec::new(),
             actions: BTreeMap::new(),
+            bursts: Bursts::new(watched.budget / 4),
             trail: Trail::new(policy.settings.retroactive_budget / 2),
             open_bytes: 0,
             given_up: 0,
@@ -82,24 +90,24 @@ impl Crowds {
 
     /// The account.
     pub(crate) fn stats(&self) -> CrowdStats {
-        let usual = self.actions.len() as u64 * (Sample::BYTES + Quantile::BYTES);
+        let usual = self.actions.len() as u64 * USUAL_BYTES;
         let campaigns: u64 = self.campaigns.values().map(Campaign::bytes).sum();
         CrowdStats {
             open: self.open.len() as u64,
             campaigns: self.campaigns.len() as u64,
-            bytes: self.gates.bytes() + self.open_bytes + usual + campaigns,
+            bytes: self.gates.bytes() + self.bursts.bytes() + self.open_bytes + usual + campaigns,
             trail_bytes: self.trail.bytes(),
             given_up: self.given_up,
         }
     }
 }
 
-/// Half of the budget is for gates.
+/// A quarter of the budget is for gates, another for bursts.
 fn gates(watched: &Watched, settings: &Settings) -> TableSpec {
     TableSpec {
-        words: gate::WORDS,
-        budget_bytes: watched.budget / 2,
-        idle: settings.retroactive_window.plus(watched.window),
+        words: gate::words(watched.people.len()),
+        budget_bytes: watched.budget / 4,
+        idle: settings.retroactive_window.plus(watched.longest()),
         spills: Vec::new(),
         spill_bytes: 0,
     }
@@ -107,7 +115,7 @@ fn gates(watched: &Watched, settings: &Settings) -> TableSpec {
 
 /// What is left once all samples are full, and room for campaigns is set aside.
 fn open_budget(watched: &Watched) -> u64 {
-    let usual = ACTIONS_MAX as u64 * (Sample::BYTES + Quantile::BYTES);
+    let usual = ACTIONS_MAX as u64 * USUAL_BYTES;
     (watched.budget / 2).saturating_sub(usual).saturating_mul(3).div_euclid(4).max(4 * Gathering::BYTES)
 }
 
@@ -116,5 +124,5 @@ pub(super) fn usual(actions: &mut BTreeMap<u64, Usual>, action: u64) -> &mut Usu
     let is_known = actions.len() < ACTIONS_MAX || actions.contains_key(&action);
     let shared = || actions.last_key_value().map_or(action, |(last, _)| *last);
     let action = if is_known { action } else { shared() };
-    actions.entry(action).or_insert_with(|| Usual { busy: Quantile::default(), actors: Sample::new() })
+    actions.entry(action).or_insert_with(|| Usual { busy: Default::default(), actors: Sample::new() })
 }

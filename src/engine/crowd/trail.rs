@@ -185,7 +185,9 @@ mod tests {
         let mut content = Vec::new();
         assert_eq!(trail.read(place, 9, &mut content), Some(Place(0)));
         assert_eq!(content[..3], [1, 7, 8]);
-        (0..2000).for_each(|n| drop(trail.push(n + 100, Place(0), &[0; 12])));
+        for target in 100..2100 {
+            trail.push(target, Place(0), &[0; 12]);
+        }
         assert!(!trail.amend(place, 9, 1, &[7, 8]) && trail.read(place, 9, &mut content).is_none());
     }
 }

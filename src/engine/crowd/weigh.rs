@@ -2,6 +2,7 @@
 
 use super::composition::Composition;
 use super::evidence::{Kind, Weighed, points_of};
+use super::gathering::Member;
 use super::traits::Traits;
 use crate::engine::policy::{Effect, Mode, Policy, Rule, Settings};
 use crate::engine::verdict::Verdict;
@@ -17,9 +18,13 @@ const PRIOR_MOST: f64 = 0.2;
 
 /// What a crowd says about one account: nothing unless two families agree on it, and nothing about accounts that cannot
 /// belong to a bought crowd.
-pub(super) fn evidence(composition: &Composition, traits: &Traits) -> Option<Evidence> {
+pub(super) fn evidence(
+    composition: &Composition,
+    traits: &Traits,
+    member: Option<&Member>,
+) -> Option<Evidence> {
     let speaks = traits.can_join && composition.suspect >= LEAST_SUSPECT;
-    speaks.then(|| Kind::ALL.map(|kind| composition.evidence(kind, traits)))
+    speaks.then(|| Kind::ALL.map(|kind| composition.evidence(kind, traits, member)))
 }
 
 /// Points by which the prior of an account in a crowd is higher than usual, when two families agree on a share.

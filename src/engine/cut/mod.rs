@@ -28,6 +28,7 @@ use std::collections::VecDeque;
 
 use self::sets::{ANSWERS_SEEN, COMMANDS_SEEN, EVENTS_SEEN};
 use super::Engine;
+use super::crowd::Crowds;
 use super::table::Table;
 
 /// How far a cut has come.
@@ -113,8 +114,8 @@ impl Engine {
     /// Every table with its part of the cut, as long as `each` is true.
     fn each_table_mut(&mut self, mut each: impl FnMut(usize, &mut Table) -> bool) -> bool {
         let profiles = [&mut self.users, &mut self.devices, &mut self.addresses];
-        let gates = self.crowds.as_mut().map(|crowds| &mut crowds.gates);
-        let mut tables = self.tables.iter_mut().chain(profiles).chain(gates).enumerate();
+        let crowds = self.crowds.iter_mut().flat_map(Crowds::tables_mut);
+        let mut tables = self.tables.iter_mut().chain(profiles).chain(crowds).enumerate();
         tables.all(|(part, table)| each(part, table))
     }
 
@@ -124,8 +125,8 @@ impl Engine {
         match (kind, part as usize) {
             (Kind::Records | Kind::Blocks | Kind::Sketch, part) => {
                 let profiles = [&mut self.users, &mut self.devices, &mut self.addresses];
-                let gates = self.crowds.as_mut().map(|crowds| &mut crowds.gates);
-                let mut tables = self.tables.iter_mut().chain(profiles).chain(gates);
+                let crowds = self.crowds.iter_mut().flat_map(Crowds::tables_mut);
+                let mut tables = self.tables.iter_mut().chain(profiles).chain(crowds);
                 tables.nth(part).ok_or(Damaged)?.fill(array)
             }
             (Kind::Entries, EVENTS_SEEN) => self.duplicates.fill(&array),
@@ -137,8 +138,8 @@ impl Engine {
     }
 
     fn check_blocks(&self) -> Result<(), Damaged> {
-        let gates = self.crowds.as_ref().map(|crowds| &crowds.gates);
-        let mut tables = self.tables.iter().chain([&self.users, &self.devices, &self.addresses]).chain(gates);
+        let crowds = self.crowds.iter().flat_map(Crowds::tables);
+        let mut tables = self.tables.iter().chain([&self.users, &self.devices, &self.addresses]).chain(crowds);
         tables.try_for_each(Table::check_blocks)
     }
 }

@@ -243,13 +243,13 @@ impl<A: Saved, B: Saved> Saved for (A, B) {
     }
 }
 
-impl<T: Saved + Default + Copy, const N: usize> Saved for [T; N] {
+impl<T: Saved + Default, const N: usize> Saved for [T; N] {
     fn save(&self, to: &mut Writer) {
         self.iter().for_each(|value| value.save(to));
     }
 
     fn load(from: &mut Reader<'_>) -> Result<Self, Damaged> {
-        let mut values = [T::default(); N];
+        let mut values: [T; N] = std::array::from_fn(|_| T::default());
         for value in &mut values {
             *value = T::load(from)?;
         }

@@ -8,10 +8,9 @@ use crate::engine::time::Span;
 /// What is watched, and from when on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Crowds {
-    /// The signal that counts the people on a target (index): its key, filter and window say what is watched.
-    pub users: usize,
-    /// Its window.
-    pub window: Span,
+    /// The windows in which people on a target are counted, by ascending length; 1 to 3. Key and filter of their signals,
+    /// which are the same, say what is watched.
+    pub people: Vec<People>,
     /// The signal that counts the people behind an address (index).
     pub address_users: Option<usize>,
     /// Names of the device attributes that are compared.
@@ -28,12 +27,28 @@ pub struct Crowds {
     pub before: Arc<ReasonSource>,
 }
 
+impl Crowds {
+    /// The longest window.
+    pub fn longest(&self) -> Span {
+        self.people.iter().map(|people| people.window).max().unwrap_or_default()
+    }
+}
+
+/// The people on a target in one window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct People {
+    /// The signal that counts them (index).
+    pub signal: usize,
+    /// Its window.
+    pub window: Span,
+    /// A gate does not open before there are so many.
+    pub least: u64,
+}
+
 /// From how many people on a target is looked at them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gate {
-    /// Not before there are so many.
-    pub least: u64,
-    /// Nor before there are so many times ...
+    /// Not before there are so many times ...
     pub times: f64,
     /// ... this quantile of what targets have.
     pub quantile: f64,

@@ -33,7 +33,7 @@ use super::input::DeadLetterReason;
 use super::time::{Span, Timestamp};
 use super::verdict::Verdict;
 
-pub use self::crowds::{Campaigns, Crowds, Gate};
+pub use self::crowds::{Campaigns, Crowds, Gate, People};
 pub use self::names::{CrowdFact, EventField, Fact, Name, Origin};
 
 /// A whole policy.

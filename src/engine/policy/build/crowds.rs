@@ -1,33 +1,31 @@
 //! Crowds: which signals say what is watched, and the numbers.
 
 use super::draft::Draft;
-use super::quantity::{budget_or, number_or};
+use super::quantity::{budget_or, number_or, within};
 use super::settings::reason;
 use super::{Workshop, check_code};
-use crate::engine::crowd::ATTRIBUTES_MAX;
+use crate::engine::crowd::{ATTRIBUTES_MAX, WINDOWS_MAX};
 use crate::engine::policy::nearest::did_you_mean;
-use crate::engine::policy::raw::{RawCrowds, RawGate};
+use crate::engine::policy::raw::{RawCrowds, RawGate, RawPeople};
 use crate::engine::policy::reader::At;
-use crate::engine::policy::{Campaigns, Crowds, Gate, KeyField, Measure, Signal};
+use crate::engine::policy::{Campaigns, Crowds, Gate, KeyField, Measure, People, Signal};
 
 const MB: u64 = 1 << 20;
 
 impl Workshop<'_> {
     pub(super) fn crowds(&mut self, draft: &Draft, signals: &[Signal]) -> Option<Crowds> {
         let raw = draft.crowds.as_ref()?;
-        let users = self.people(&raw.users, signals, |field| *field == KeyField::Target, "target");
+        let people = self.windows(&raw.people, signals);
         let address = |field: &KeyField| matches!(field, KeyField::Ip(_));
-        let people = raw.address_users.as_ref().map(|name| self.people(name, signals, address, "ip"));
+        let behind = raw.address_users.as_ref().map(|name| self.people(name, signals, address, "ip"));
         if let Some(name) = raw.device.get(ATTRIBUTES_MAX) {
             self.report.error(name.at, format!("{ATTRIBUTES_MAX} attributes are compared at most"));
         }
         let campaign = self.campaigns(raw);
         check_code(&raw.code, self.report);
-        let users = users?;
         Some(Crowds {
-            users,
-            window: signals[users].window,
-            address_users: people.map_or(Some(None), |people| people.map(Some))?,
+            people: people?,
+            address_users: behind.map_or(Some(None), |behind| behind.map(Some))?,
             device: raw.device.iter().map(|name| name.value.clone()).collect(),
             gate: self.gate(raw.gate.as_ref()),
             budget: budget_or(raw.budget.as_ref(), 64 * MB, self.report),
@@ -40,6 +38,32 @@ impl Workshop<'_> {
                 "What was known when it was first decided, within the caps of its families",
             ),
         })
+    }
+
+    fn windows(&mut self, raw: &At<Vec<At<RawPeople>>>, signals: &[Signal]) -> Option<Vec<People>> {
+        if !(1..=WINDOWS_MAX).contains(&raw.value.len()) {
+            self.report.error(raw.at, format!("people are counted in 1 to {WINDOWS_MAX} windows"));
+            return None;
+        }
+        let each = raw.value.iter().map(|people| {
+            let is_target = |field: &KeyField| *field == KeyField::Target;
+            let signal = self.people(&people.value.signal, signals, is_target, "target")?;
+            let least = within("least", &people.value.least, 3..=1_000_000, self.report)?;
+            Some(People { signal, window: signals[signal].window, least: least.unsigned_abs() })
+        });
+        let all: Vec<Option<People>> = each.collect();
+        let all = all.into_iter().collect::<Option<Vec<People>>>()?;
+        let filter = |people: &People| signals[people.signal].filter.as_ref().map(|filter| filter.text.clone());
+        for (pair, raw) in all.windows(2).zip(&raw.value[1..]) {
+            let (one, other) = (&pair[0], &pair[1]);
+            if signals[one.signal].dimension != signals[other.signal].dimension || filter(one) != filter(other) {
+                self.report.error(raw.at, "all of them have one key and one filter");
+            }
+            if one.window >= other.window {
+                self.report.error(raw.at, "their windows ascend");
+            }
+        }
+        Some(all)
     }
 
     /// A signal that counts distinct users by a key with a field.
@@ -70,7 +94,6 @@ impl Workshop<'_> {
     }
 
     fn gate(&self, raw: Option<&RawGate>) -> Gate {
-        let least = number_or("least", raw.and_then(|gate| gate.least.as_ref()), 3..=1_000_000, 10, self.report);
         let times = raw.and_then(|gate| gate.times.as_ref());
         if let Some(times) = times.filter(|times| !(1.0..=100.0).contains(&times.value)) {
             self.report.error(times.at, "`times` is from 1 to 100");
@@ -80,7 +103,6 @@ impl Workshop<'_> {
             self.report.error(quantile.at, "`quantile` is from 0.5 to 0.9999");
         }
         Gate {
-            least,
             times: times.map_or(1.5, |times| times.value),
             quantile: quantile.map_or(0.99, |quantile| quantile.value),
         }

@@ -11,16 +11,16 @@ use crate::engine::policy::reader::At;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawCrowds {
-    /// The signal that counts the people who act on a target: a count of distinct users by a key with the target. Its
-    /// key, filter and window say what is watched.
-    pub users: At<String>,
+    /// The signals that count the people who act on a target, from the shortest window to the longest, 3 at most: counts of
+    /// distinct users by one key with the target. Key and filter say what is watched.
+    pub people: At<Vec<At<RawPeople>>>,
     /// The signal that counts the people behind an address: a count of distinct users by a key with the address.
     /// Without it nothing is said of addresses.
     pub address_users: Option<At<String>>,
     /// Attributes of devices that are compared, 16 at most. Without them nothing is said of devices.
     #[serde(default)]
     pub device: Vec<At<String>>,
-    /// From how many people on a target is looked at them.
+    /// What beside `least` opens a gate.
     pub gate: Option<RawGate>,
     /// Memory for crowds, gates and ordinary actors. What lies behind an open gate is in `retroactive.budget`, half of
     /// which it takes. Default 64MB.
@@ -33,13 +33,21 @@ pub struct RawCrowds {
     pub text: String,
 }
 
-/// From how many people on a target is looked at them: `least`, or more where ordinary targets are busier.
+/// The people on a target in one window.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawPeople {
+    /// The signal that counts them.
+    pub signal: At<String>,
+    /// So many open the gate, or more where ordinary targets are busier.
+    pub least: At<i64>,
+}
+
+/// When ordinary targets are busy, a gate opens from so many times a quantile of the people they have.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawGate {
-    /// So many people in the window. Default 10.
-    pub least: Option<At<i64>>,
-    /// And so many times ...  Default 1.5.
+    /// So many times ... Default 1.5.
     pub times: Option<At<f64>>,
     /// ... this quantile of what targets have. Default 0.99.
     pub quantile: Option<At<f64>>,
