@@ -30,9 +30,13 @@ pub mod exit {
 }
 
 mod checkpoint;
+mod evaluate;
+mod simulate;
 mod verify;
 
 pub use self::checkpoint::{CheckpointAction, CheckpointArgs, StateArgs};
+pub use self::evaluate::{EvaluateArgs, EventFormat, LabelKind, Seeds};
+pub use self::simulate::SimulateArgs;
 pub use self::verify::VerifyArgs;
 
 const EXIT_CODES: &str = "\
@@ -72,6 +76,12 @@ pub enum Command {
     /// Run the engine over a file of events, without Kafka
     #[command(after_help = REPLAY_HELP)]
     Replay(ReplayArgs),
+    /// Measure how well it detects, over events whose truth is known
+    #[command(after_help = evaluate::HELP)]
+    Evaluate(Box<EvaluateArgs>),
+    /// Make traffic with known attackers in it, to try a policy on
+    #[command(after_help = simulate::HELP)]
+    Simulate(SimulateArgs),
     /// Check the configuration and the policy; tell all problems at once
     #[command(after_help = CHECK_HELP)]
     Check(CheckArgs),

@@ -51,6 +51,7 @@ pub mod config;
 pub mod demo;
 pub mod desk;
 pub mod engine;
+pub mod evaluate;
 pub mod log;
 pub mod metrics;
 pub mod pipeline;

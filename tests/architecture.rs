@@ -20,10 +20,17 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("state", &["clock", "engine"]),
     ("pipeline", &["clock", "engine", "metrics", "state", "stream", "wire"]),
     ("replay", &["engine", "pipeline", "wire"]),
+    ("evaluate", &["engine", "pipeline", "replay", "sim", "wire"]),
     ("verify", &["engine", "wire"]),
     ("desk", &["clock", "config", "engine", "metrics"]),
     ("cli", &["config", "engine"]),
-    ("commands", &["cli", "clock", "config", "engine", "replay", "state", "stream", "verify", "wire"]),
+    (
+        "commands",
+        &[
+            "cli", "clock", "config", "engine", "evaluate", "replay", "sim", "state", "stream", "verify",
+            "wire",
+        ],
+    ),
     ("demo", &["cli", "clock", "config", "engine", "pipeline", "sim", "stream", "wire"]),
     (
         "run",
@@ -53,8 +60,9 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("arc_swap", &["run"]),
     ("rustix", &["clock"]),
     ("rand", &["sim"]),
-    ("rand_chacha", &["sim"]),
-    ("rand_distr", &["sim"]),
+    ("flate2", &["evaluate"]),
+    ("rand_chacha", &["evaluate", "sim"]),
+    ("rand_distr", &["evaluate", "sim"]),
 ];
 
 /// What the pure core never names.

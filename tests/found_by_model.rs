@@ -69,17 +69,37 @@ impl Bench {
 
 const LOG: &str = "limits:\n  - { id: log, key: [user], window: 60s, max: 3, verdict: reject, code: C, text: t, source: s, owner: o }\n";
 
-/// Beyond grace an event is judged in its own window as far as that is still held, and its decision says so.
+/// Beyond grace an event is judged in its own window if that is still held as a whole: else it is told, and not recorded.
 #[test]
-fn a_late_event_whose_window_is_partly_gone_is_not_called_exact() {
+fn a_late_event_whose_window_is_partly_gone_is_backlog() {
     let mut bench = Bench::new(&format!("time: {{ grace: 1s, skew: 1s }}\n{LOG}"));
     for (id, secs) in [("a", 0), ("b", 1), ("c", 2), ("d", 61)] {
         bench.act(id, secs, 0);
         assert_eq!(bench.verdict(), Verdict::Allow, "{id}");
     }
-    // Of the window (-55 s, 5 s] a, b and c are known to have been: three, so no more. Two of them were dropped at d.
+    // Of the window (-55 s, 5 s] a, b and c were: three. Two of them were dropped at d.
     bench.act("e", 5, 1);
-    assert!(bench.verdict() == Verdict::Reject || bench.says("approximate"), "{:?}", bench.verdict());
+    assert!(bench.verdict() == Verdict::Allow && bench.says("backlog"), "{:?}", bench.verdict());
+    // It does not count: c, d and f are three in (1 s, 61 s], g is the fourth.
+    bench.act("f", 61, 0);
+    assert_eq!(bench.verdict(), Verdict::Allow);
+    bench.act("g", 61, 0);
+    assert_eq!(bench.verdict(), Verdict::Reject);
+}
+
+#[test]
+fn a_late_event_whose_window_is_held_is_judged_exactly_and_counts() {
+    let mut bench = Bench::new(&format!("time: {{ grace: 1s, skew: 1s }}\n{LOG}"));
+    for (id, secs) in [("a", 0), ("b", 40)] {
+        bench.act(id, secs, 0);
+    }
+    // The second in (-55 s, 5 s].
+    bench.act("c", 5, 1);
+    assert_eq!(bench.verdict(), Verdict::Allow);
+    assert!(!bench.says("backlog") && !bench.says("approximate"));
+    // a, b and c lie in (-19 s, 41 s].
+    bench.act("d", 41, 0);
+    assert_eq!(bench.verdict(), Verdict::Reject);
 }
 
 /// Duplicates are judged by actor and id within a horizon, whatever another partition does.

@@ -281,6 +281,38 @@ proptest! {
         }
     }
 
+    /// Where a late event is judged at all, that is by all that was recorded in its own window.
+    #[test]
+    fn a_backlog_is_judged_by_its_whole_window(
+        slots in prop_oneof![Just(None), Just(Some(60u32))], max in 1i64..12,
+        events in prop::collection::vec((0i64..20_000, 0i64..90_000, any::<bool>()), 1..60),
+    ) {
+        let window = span(60_000);
+        let algorithm = match slots {
+            None => Algorithm::SlidingLog { window },
+            Some(slots) => Algorithm::SlidingWindow { window, slots },
+        };
+        let mut one = One::new(algorithm, max);
+        let (mut now, mut recorded) = (0, Vec::<i64>::new());
+        for (step, back, late) in events {
+            now += step;
+            let time = if late { now - GRACE - 1 - back } else { now };
+            let newest = recorded.iter().max().copied().unwrap_or(time);
+            let judged = if newest > time && newest - time <= GRACE { newest } else { time };
+            let check = one.look(time, 1);
+            let inside = recorded.iter().filter(|known| (judged - 60_000 + 1..=judged).contains(*known)).count();
+            match check.verdict {
+                Verdict::Backlog => prop_assert!(judged < newest, "{check:?}"),
+                _ if judged < newest => prop_assert!(check.exact && check.used == inside as u64, "{check:?} {inside}"),
+                _ => {}
+            }
+            if check.verdict == Verdict::Allowed {
+                one.record(time, 1);
+                recorded.push(judged);
+            }
+        }
+    }
+
     /// Limits of one record side by side: each counts as if it were alone with what it recorded.
     #[test]
     fn one_refusal_leaves_the_other_counts_alone(

@@ -8,10 +8,12 @@
 pub mod ban;
 pub mod check;
 pub mod checkpoint;
+pub mod evaluate;
 pub mod policy;
 pub mod replay;
 pub mod setup;
 pub mod signals;
+pub mod simulate;
 pub mod test;
 pub mod topics;
 pub mod verify;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::stream::{Lookup, Topic};
 
-use super::line::{INPUTS, Positions};
+use super::line::Positions;
 use super::shard::ShardSettings;
 
 /// Time between two questions.
@@ -16,7 +16,7 @@ const EVERY: Duration = Duration::from_secs(5);
 /// How long one answer may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-type Counts = [AtomicI32; INPUTS.len()];
+type Counts = [AtomicI32; Topic::INPUTS.len()];
 
 /// See the module.
 pub(super) struct Growth {
@@ -36,7 +36,7 @@ impl Growth {
     /// Adds partitions that are new to `positions`; true when there were any.
     pub(super) fn add_to(&self, positions: &mut Positions) -> bool {
         let before = positions.len();
-        for (topic, count) in INPUTS.into_iter().zip(self.counts.iter()) {
+        for (topic, count) in Topic::INPUTS.into_iter().zip(self.counts.iter()) {
             for partition in 0..count.load(Ordering::Relaxed) {
                 positions.entry((topic, partition)).or_insert(0);
             }
@@ -51,7 +51,7 @@ fn ask(settings: &ShardSettings, watched: &Weak<Counts>) {
         Err(error) => return tracing::error!(%error, "new partitions are not noticed"),
     };
     while watched.strong_count() > 0 {
-        for (number, topic) in INPUTS.into_iter().enumerate() {
+        for (number, topic) in Topic::INPUTS.into_iter().enumerate() {
             count(&lookup, topic, number, watched);
         }
         std::thread::park_timeout(EVERY);

@@ -8,7 +8,7 @@ use crate::clock::{self, Stopwatch};
 use crate::stream::{Input, InputEvent, InputLimits, InputProblem, RecordBatch, Topic, TopicStart};
 
 use super::lead::Leads;
-use super::line::{INPUTS, Positions};
+use super::line::Positions;
 use super::shard::{ShardError, ShardSettings};
 
 /// How long a question to the brokers may take.
@@ -27,7 +27,7 @@ impl Intake {
     pub(super) fn open(settings: Arc<ShardSettings>, positions: &Positions) -> Result<Self, ShardError> {
         let limits = InputLimits { batch_records: settings.records_max.min(5_000), ..InputLimits::default() };
         let starts: Vec<TopicStart> =
-            INPUTS.into_iter().filter_map(|topic| start(topic, positions)).collect();
+            Topic::INPUTS.into_iter().filter_map(|topic| start(topic, positions)).collect();
         let input = Input::open(&settings.kafka, &settings.names, &starts, limits, PATIENCE)?;
         Ok(Self { settings, input, leads: Leads::default(), started: Stopwatch::start() })
     }

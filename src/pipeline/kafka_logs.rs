@@ -19,7 +19,7 @@ use crate::wire::policy;
 
 use super::batch::{Batch, ends};
 use super::journal_tail;
-use super::line::{INPUTS, Positions, Range};
+use super::line::{Positions, Range};
 use super::logs::{FollowError, JournalPage, Logs};
 use super::restore::read_bans;
 use super::shard::ShardSettings;
@@ -171,7 +171,7 @@ impl Logs for KafkaLogs {
 
 impl Shelf {
     fn open(settings: &ShardSettings, floor: Positions) -> Result<Self, StreamError> {
-        let starts = INPUTS.into_iter().map(|topic| {
+        let starts = Topic::INPUTS.into_iter().map(|topic| {
             let of = floor.iter().filter(|((known, _), _)| *known == topic);
             TopicStart { topic, positions: of.map(|((_, partition), from)| (*partition, *from)).collect() }
         });

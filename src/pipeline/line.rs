@@ -274,11 +274,8 @@ fn check_basis(record: &JournalRecord, basis: &str) -> Result<(), Broken> {
     Err(Broken::Basis { seq: record.seq, theirs: record.basis.clone(), ours: basis.to_owned() })
 }
 
-/// The topics that a shard reads, in the order in which they are served.
-pub(super) const INPUTS: [Topic; 3] = [Topic::Commands, Topic::Feedback, Topic::Interactions];
-
 fn input(record: &JournalRecord, name: &str, names: &TopicNames) -> Result<Topic, Broken> {
-    let known = INPUTS.into_iter().find(|topic| names.get(*topic) == name);
+    let known = Topic::INPUTS.into_iter().find(|topic| names.get(*topic) == name);
     known.ok_or_else(|| Broken::Topic { seq: record.seq, topic: name.to_owned() })
 }
 

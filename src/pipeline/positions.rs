@@ -1,8 +1,8 @@
 //! Where the inputs of a shard are read on when no state can be restored.
 
-use crate::stream::TopicNames;
+use crate::stream::{Topic, TopicNames};
 
-use super::line::{INPUTS, Positions};
+use super::line::Positions;
 use super::logs::{FollowError, Logs};
 
 /// Where the newest record of the journal says; for a partition that it does not know, where the group has committed,
@@ -12,7 +12,7 @@ use super::logs::{FollowError, Logs};
 /// See [`FollowError`].
 pub(super) fn beginning(logs: &mut impl Logs, names: &TopicNames) -> Result<Positions, FollowError> {
     let mut positions = Positions::new();
-    for topic in INPUTS {
+    for topic in Topic::INPUTS {
         for (partition, committed) in (0..).zip(logs.committed(topic)?) {
             let next = match committed {
                 Some(next) => next,

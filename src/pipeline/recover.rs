@@ -7,12 +7,12 @@ use crate::engine::Engine;
 use crate::engine::cut::{Page, Restore};
 use crate::engine::policy::load::load;
 use crate::state::{Generation, Meta, Position};
-use crate::stream::TopicNames;
+use crate::stream::{Topic, TopicNames};
 use crate::wire::journal::JournalKind;
 
 use super::chain::Chain;
 use super::follow::{Follower, Foundry};
-use super::line::{INPUTS, Line, Positions};
+use super::line::{Line, Positions};
 use super::logs::{FollowError, Logs};
 use super::replica::Replica;
 
@@ -150,7 +150,7 @@ fn line_of(meta: &Meta, foundry: &Foundry) -> Result<Line, String> {
 fn positions_of(told: &[Position], names: &TopicNames) -> Result<Positions, String> {
     let mut positions = Positions::new();
     for at in told {
-        let topic = INPUTS.into_iter().find(|topic| names.get(*topic) == at.topic);
+        let topic = Topic::INPUTS.into_iter().find(|topic| names.get(*topic) == at.topic);
         let topic = topic.ok_or_else(|| format!("it reads {}, which is no input here", at.topic))?;
         positions.insert((topic, at.partition), at.offset);
     }

@@ -17,8 +17,6 @@ use crate::stream::{KafkaSettings, Lookup, StreamError, Topic, TopicNames};
 const EVERY: Duration = Duration::from_secs(5);
 /// How long one answer may take.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The topics that are read.
-const INPUTS: [Topic; 3] = [Topic::Commands, Topic::Feedback, Topic::Interactions];
 
 /// See the module's text.
 pub(super) struct Watch {
@@ -45,7 +43,7 @@ impl Watch {
             Err(error) => return tracing::error!(%error, "lag is not measured"),
         };
         while !self.stop.load(Ordering::Relaxed) {
-            match INPUTS.into_iter().try_for_each(|topic| self.measure(&lookup, topic)) {
+            match Topic::INPUTS.into_iter().try_for_each(|topic| self.measure(&lookup, topic)) {
                 Ok(()) => self.readiness.pass(Check::Brokers),
                 Err(error) if error.is_transient() => {
                     self.readiness.fail(Check::Brokers, error.to_string());

@@ -106,7 +106,36 @@ impl Maker {
         copy
     }
 
-    fn make(&mut self, dice: &mut Dice, model: &Model, locale: Locale) -> Device {
+    /// A desktop model by its share.
+    pub(super) fn desktop_model(&self, dice: &mut Dice) -> &'static Model {
+        &MARKET[FIRST_DESKTOP + dice.index(&self.desktops)]
+    }
+
+    /// A copy in which up to `changes` attributes are those of another device of the same model: what a profile
+    /// randomiser gives that knows what it does. The user agent always fits.
+    pub(super) fn disguise(
+        &mut self,
+        dice: &mut Dice,
+        (model, locale): (&'static Model, Locale),
+        image: &Device,
+        changes: u32,
+    ) -> Device {
+        let mut copy = self.copy(dice, image);
+        for _ in 0..changes * 8 {
+            if copy.distance(image) >= changes as usize {
+                break;
+            }
+            let other = self.make(dice, model, locale);
+            let at = dice.below(ATTRIBUTES.len() as u32) as usize;
+            copy.attributes[at] = other.attributes[at].clone();
+            if ATTRIBUTES[at] == "browser" {
+                copy.user_agent = other.user_agent;
+            }
+        }
+        copy
+    }
+
+    pub(super) fn make(&mut self, dice: &mut Dice, model: &Model, locale: Locale) -> Device {
         let p = model.platform;
         let browser = *dice.pick(p.browsers);
         let attributes = [

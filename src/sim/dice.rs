@@ -16,6 +16,14 @@ pub(super) enum Stream {
     Content = 2,
     Honest = 3,
     Incident = 4,
+    /// The people of a scenario.
+    People = 5,
+    /// What honest people do, drawn as the traffic is told.
+    Ordinary = 6,
+    /// What a scenario plans: who is recruited, and when they do what.
+    Scheme = 7,
+    /// How long records are under way.
+    Delay = 8,
 }
 
 /// A source of random draws.
@@ -73,6 +81,23 @@ impl Dice {
         median * libm::exp(sigma * normal)
     }
 
+    /// Exponential with this mean: the time to the next of things that happen at random.
+    pub(super) fn exponential(&mut self, mean: f64) -> f64 {
+        -mean * libm::log(1.0 - self.unit())
+    }
+
+    /// Pareto of the second kind (Lomax): `P(X > x) = (1 + x / scale)^-shape`.
+    pub(super) fn lomax(&mut self, scale: f64, shape: f64) -> f64 {
+        scale * (libm::pow(1.0 - self.unit(), -1.0 / shape) - 1.0)
+    }
+
+    /// Another order of these, all orders equally likely.
+    pub(super) fn shuffle<T>(&mut self, items: &mut [T]) {
+        for i in (1..items.len()).rev() {
+            items.swap(i, self.below(i as u32 + 1) as usize);
+        }
+    }
+
     /// An index, by these weights.
     pub(super) fn index(&mut self, weights: &Weights) -> usize {
         weights.0.sample(&mut self.0)
@@ -98,6 +123,20 @@ impl Weights {
 /// A fixed one-to-one shuffle of `bits`-bit numbers: consecutive numbers land far apart, no two together.
 pub(super) fn scatter(number: u64, bits: u32) -> u64 {
     number.wrapping_mul(0x9E37_79B9_7F4A_7C15) & ((1 << bits) - 1)
+}
+
+/// A fixed one-to-one shuffle of all 64-bit numbers, another for each `key` (the finaliser of SplitMix64, Steele et
+/// al., OOPSLA 2014): what it gives for consecutive numbers looks like chance.
+pub(super) fn mix(key: u64, number: u64) -> u64 {
+    let mut z = (number ^ key.rotate_left(32)).wrapping_add(0x9E37_79B9_7F4A_7C15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// The same number as a share of one, in `[0, 1)`.
+pub(super) fn fraction(mixed: u64) -> f64 {
+    (mixed >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::dice::scatter;
 use super::population::Account;
 
 /// What an account is in truth.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Truth {
     /// A person.
     Honest,

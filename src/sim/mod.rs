@@ -5,6 +5,7 @@
 //! caught is found out by sending it through the engine. Shares that were measured somewhere say where in their
 //! module; the others are choices and say so. Nothing here can fail.
 
+mod act;
 mod address;
 mod content;
 mod device;
@@ -12,11 +13,16 @@ mod dice;
 mod event;
 mod honest;
 mod incident;
+pub mod labels;
 mod market;
 mod plan;
 mod population;
+mod record;
+pub mod scenario;
 #[cfg(test)]
 mod tests;
+mod traffic;
+mod world;
 
 use std::collections::HashMap;
 
@@ -26,6 +32,7 @@ pub use device::{ATTRIBUTES, Device};
 pub use event::{Action, SimEvent, Truth};
 pub use incident::Incident;
 pub use population::Account;
+pub use traffic::{CampaignTruth, Told, Traffic};
 
 use crate::engine::time::{Span, Timestamp};
 use content::{Catalogue, PUSHED, Target};

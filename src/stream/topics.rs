@@ -48,6 +48,9 @@ impl Topic {
         Topic::Journal,
     ];
 
+    /// What is read and applied, in the order in which the records of a batch are: people first.
+    pub const INPUTS: [Topic; 3] = [Topic::Commands, Topic::Feedback, Topic::Interactions];
+
     /// The name without a prefix.
     pub const fn name(self) -> &'static str {
         match self {

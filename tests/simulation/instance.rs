@@ -230,7 +230,7 @@ impl Instance {
     /// A slice of a checkpoint, or its begin, or its end.
     fn checkpoint(&mut self, owner: &mut Owner, dice: &mut Dice, seen: &mut Seen) {
         let Some(mut checkpoint) = owner.checkpoint.take() else {
-            if dice.one_in(25) && owner.replica.line.next > 0 {
+            if dice.one_in(12) && owner.replica.line.next > 0 {
                 let journal_from = self.newest_offset();
                 owner.checkpoint = Some(Unpublished::of(&owner.replica, journal_from));
                 owner.replica.scorer.engine_mut().begin_cut();
@@ -243,7 +243,8 @@ impl Instance {
             return self.disk.publish(checkpoint);
         }
         if !checkpoint.complete {
-            let slice = 20_000 + dice.below(400_000) as usize;
+            // Often at once, so that what it stands for is not committed yet.
+            let slice = if dice.one_in(2) { usize::MAX } else { 20_000 + dice.below(400_000) as usize };
             match owner.replica.scorer.engine_mut().copy_pages(slice, &mut checkpoint.pages) {
                 CutProgress::More => {}
                 CutProgress::Complete => checkpoint.complete = true,

@@ -1,7 +1,8 @@
 //! The whole pipeline on logs in memory, in an order of steps that a seed chooses: crashes between any two steps, aborted
 //! and unknown commits, changes of owner, records out of order and twice.
 //!
-//! A seed that fails is printed and fails again. `WEIR_SEEDS=10000` runs that many, `WEIR_SEED=7` that one alone.
+//! A seed that fails is printed and fails again. `WEIR_SEEDS=10000` runs that many, `WEIR_SEED=7` that one
+//! alone, both together that many from there on.
 #![allow(clippy::print_stdout, reason = "a run tells what it met")]
 #![allow(unreachable_pub, dead_code, reason = "modules that other tests share")]
 
@@ -15,6 +16,7 @@ mod logs;
 mod world;
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -25,27 +27,41 @@ use weir::engine::policy::Policy;
 use weir::engine::policy::load::load;
 use weir::pipeline::{Foundry, basis};
 use weir::stream::{Topic, TopicNames};
+use weir::verify::history::Verdict;
 use weir::wire::interaction::DecodeLimits;
 
 use broker::Broker;
 use bug::Bug;
 use dice::Dice;
+use disk::Disk;
 use instance::{Instance, Seen};
 use world::World;
 
 /// Seeds that CI runs.
 const SEEDS: u64 = 60;
+/// Seeds within which a planted bug must be found.
+const SEEDS_A_BUG: u64 = 100;
 /// Steps of a run in which anything may go wrong.
 const STEPS: u64 = 1_500;
 /// The secret of all runs.
 pub const SEED: HashSeed = HashSeed(1, 2);
 
-/// The standard policy, and the same with another threshold.
+/// The standard policy with limits that a short stream meets, and the same with another threshold.
 fn policies() -> Vec<Arc<Policy>> {
-    let files = standard::files();
-    let changed = files.iter().map(|(name, text)| (name.clone(), format!("{text}\n# another text\n")));
-    let both = [files.clone(), changed.collect()];
-    both.map(|files| load(&files).expect("valid").policy).to_vec()
+    let with_limits = |max: u32| {
+        let words = "code: C, text: t, source: s, owner: o";
+        let limits = format!(
+            "version: 1\nlimits:\n\
+             \x20 - {{ id: busy, key: [user, action], window: 2m, max: {max}, verdict: challenge, {words} }}\n\
+             \x20 - {{ id: crowd, key: [target], window: 3m, max: 25, verdict: hold, {words} }}\n"
+        );
+        let mut files = standard::files();
+        files.push(("short.yaml".to_owned(), limits));
+        files
+    };
+    [12, 9]
+        .map(|max| load(&with_limits(max)).unwrap_or_else(|problems| panic!("{}", problems[0])).policy)
+        .to_vec()
 }
 
 fn foundry() -> Foundry {
@@ -55,7 +71,7 @@ fn foundry() -> Foundry {
 }
 
 /// One run, with a fault if one is planted; panics where something is wrong.
-fn run(seed: u64, policies: &[Arc<Policy>], bug: Option<Bug>) -> (Seen, check::Checked) {
+fn run(seed: u64, policies: &[Arc<Policy>], bug: Option<Bug>) -> (Seen, Verdict) {
     let foundry = foundry();
     let (mut dice, mut seen, mut world) = (Dice::new(seed), Seen::default(), World::default());
     let broker = Rc::new(RefCell::new(Broker::new(&world::topics(), world::begin())));
@@ -63,12 +79,8 @@ fn run(seed: u64, policies: &[Arc<Policy>], bug: Option<Bug>) -> (Seen, check::C
     let mut instances = [Instance::new(0, &broker, policies), Instance::new(1, &broker, policies)];
     for _ in 0..STEPS {
         match dice.below(400) {
-            0 | 1 => instances[dice.below(2) as usize].crash(&mut seen),
-            3 if dice.one_in(20) => {
-                let end = broker.borrow().log(Topic::Journal, 0).end;
-                broker.borrow_mut().trim((Topic::Journal, 0), end - 30);
-            }
-            3 if dice.one_in(4) => instances[dice.below(2) as usize].disk.damage(),
+            0 | 1 | 399 => instances[dice.below(2) as usize].crash(&mut seen),
+            3 => misfortune(&broker, &mut instances, &mut dice),
             2 => broker.borrow_mut().owner = dice.below(2) as usize,
             4..150 => world.turn(&mut broker.borrow_mut(), &mut dice),
             _ => instances[dice.below(2) as usize].step(&mut dice, &foundry, true, &mut seen),
@@ -76,6 +88,20 @@ fn run(seed: u64, policies: &[Arc<Policy>], bug: Option<Bug>) -> (Seen, check::C
     }
     heal(&broker, &mut instances[0], &foundry, &mut dice, &mut seen);
     (seen, check::everything(&broker, policies, &foundry))
+}
+
+/// A journal that is too short, a bad disk, a new machine.
+fn misfortune(broker: &RefCell<Broker>, instances: &mut [Instance; 2], dice: &mut Dice) {
+    let which = dice.below(2) as usize;
+    match dice.below(8) {
+        0 => {
+            let end = broker.borrow().log(Topic::Journal, 0).end;
+            broker.borrow_mut().trim((Topic::Journal, 0), end - dice.below(30) as i64);
+        }
+        1 => instances[which].disk = Disk::default(),
+        2 | 3 => instances[which].disk.damage(),
+        _ => {}
+    }
 }
 
 /// No more faults: one owner comes to the end of all inputs.
@@ -99,19 +125,20 @@ fn heal(
 #[test]
 fn every_seed_ends_with_each_input_decided_once_and_the_same_again() {
     let number = |name: &str| seed_from(name).and_then(|value| value.parse::<u64>().ok());
-    let seeds = match number("WEIR_SEED") {
-        Some(seed) => seed..seed + 1,
-        None => 0..number("WEIR_SEEDS").unwrap_or(SEEDS),
-    };
-    let (policies, mut all, mut events) = (policies(), Seen::default(), 0);
+    let first = number("WEIR_SEED");
+    let count = number("WEIR_SEEDS").unwrap_or(if first.is_some() { 1 } else { SEEDS });
+    let seeds = first.unwrap_or(0)..first.unwrap_or(0) + count;
+    let (policies, mut all) = (policies(), Seen::default());
+    let mut checked = BTreeMap::<&str, u64>::new();
     for seed in seeds.clone() {
         let told = SeedNote(seed);
-        let (seen, checked) = run(seed, &policies, None);
+        let (seen, verdict) = run(seed, &policies, None);
         std::mem::forget(told);
         all.add(&seen);
-        events += checked.inputs;
+        verdict.checked.iter().for_each(|(what, count)| *checked.entry(what).or_default() += count);
     }
-    println!("{} seeds, {events} inputs: {all:?}", seeds.end - seeds.start);
+    println!("{} seeds: {all:?}", seeds.end - seeds.start);
+    checked.iter().for_each(|(what, count)| println!("{count:>10}  {what}"));
     let one = seeds.end - seeds.start == 1;
     assert!(
         one || (all.crashes > 0 && all.aborts > 0 && all.unknown > 0 && all.fenced > 0 && all.restored > 0),
@@ -128,9 +155,9 @@ fn every_planted_bug_is_found() {
             usual(panic);
         }
     }));
-    let found = Bug::ALL.map(|bug| (bug, (0..300).find(|seed| is_caught(*seed, &policies, bug))));
+    let found = Bug::ALL.map(|bug| (bug, (0..SEEDS_A_BUG).find(|seed| is_caught(*seed, &policies, bug))));
     for (bug, seed) in found {
-        let seeds = seed.unwrap_or_else(|| panic!("{bug:?} was not found in 300 seeds")) + 1;
+        let seeds = seed.unwrap_or_else(|| panic!("{bug:?} was not found in {SEEDS_A_BUG} seeds")) + 1;
         println!("{bug:?}: found after {seeds} seeds");
     }
 }

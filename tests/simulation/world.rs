@@ -1,6 +1,8 @@
 //! The stream outside: people who act, out of order and sometimes twice, records that cannot be read, operators who ban.
 
+use weir::engine::verdict::Verdict;
 use weir::stream::Topic;
+use weir::wire::decision;
 
 use crate::broker::Broker;
 use crate::dice::Dice;
@@ -35,8 +37,9 @@ impl World {
             _ => dice.below(40) as i64,
         };
         match dice.below(100) {
-            0 => self.operator(broker, dice),
+            0 | 12 | 13 => self.operator(broker, dice),
             1 => self.poison(broker, dice),
+            8..12 => self.answer(broker, dice),
             2..5 => self.again(broker),
             5..8 => broker.mark(Topic::Interactions, dice.below(PARTITIONS as u64) as i32),
             _ => self.event(broker, dice),
@@ -82,6 +85,33 @@ impl World {
         }
     }
 
+    /// A service that learnt something of a decision, sometimes told twice.
+    fn answer(&mut self, broker: &mut Broker, dice: &mut Dice) {
+        let recent: Vec<_> = broker.all(Topic::Decisions).collect();
+        let recent = &recent[recent.len().saturating_sub(200)..];
+        let decided = recent.iter().filter_map(|(_, record)| decision::decode(record.value.as_deref()).ok());
+        let open: Vec<_> =
+            decided.filter(|told| told.hold.is_some() || told.verdict() != Verdict::Allow).collect();
+        if open.is_empty() {
+            return;
+        }
+        let decision = &open[dice.below(open.len() as u64) as usize].decision_id;
+        self.number += u64::from(!dice.one_in(5));
+        let results = [
+            "challenge_passed",
+            "challenge_failed",
+            "challenge_expired",
+            "confirmed_abuse",
+            "confirmed_honest",
+        ];
+        let (number, at) = (self.number, broker.now);
+        let value = format!(
+            "{{\"feedback_id\":\"f{number}\",\"decision_id\":\"{decision}\",\"result\":\"{}\",\"actor\":\"gateway\",\"at\":{at}}}",
+            results[dice.below(5) as usize],
+        );
+        broker.produce(Topic::Feedback, 0, decision, value.into_bytes());
+    }
+
     fn poison(&mut self, broker: &mut Broker, dice: &mut Dice) {
         let value = [&b"{"[..], b"\xff", b"[]", br#"{"event_id":"x"}"#][dice.below(4) as usize];
         broker.produce(Topic::Interactions, dice.below(PARTITIONS as u64) as i32, "poison", value.to_vec());
@@ -93,7 +123,13 @@ impl World {
         let what = if dice.one_in(3) {
             "\"action\":\"unban\"".to_owned()
         } else {
-            format!("\"action\":\"ban\",\"verdict\":\"block\",\"length_ms\":{}", 1000 + dice.below(60_000))
+            // Most end soon, some within hours, some never.
+            let length = match dice.below(6) {
+                0 => String::new(),
+                1 => ",\"length_ms\":7200000".to_owned(),
+                _ => format!(",\"length_ms\":{}", 1000 + dice.below(60_000)),
+            };
+            format!("\"action\":\"ban\",\"verdict\":\"block\"{length}")
         };
         let value = format!(
             "{{\"command_id\":\"c{number}\",{what},\"entity\":\"user:u{user}\",\"actor\":\"ann\",\"reason\":\"r\",\"at\":{at}}}"

@@ -71,10 +71,10 @@ impl Reader {
         Ok(ends)
     }
 
-    /// What the group has committed of interactions and commands.
+    /// What the group has committed of the inputs.
     fn committed(&self) -> Result<Vec<Committed>, Failure> {
         let mut committed = Vec::new();
-        for topic in [Topic::Interactions, Topic::Commands] {
+        for topic in Topic::INPUTS {
             let partitions = self.lookup.partitions(topic, setup::PATIENCE)?;
             let offsets = self.lookup.committed(topic, partitions, setup::PATIENCE)?;
             for (partition, next) in (0..).zip(offsets) {

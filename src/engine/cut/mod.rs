@@ -123,7 +123,7 @@ impl Engine {
     fn fill(&mut self, array: Array) -> Result<(), Damaged> {
         let Place { kind, part, .. } = array.place();
         match (kind, part as usize) {
-            (Kind::Records | Kind::Blocks | Kind::Sketch, part) => {
+            (Kind::Index | Kind::Records | Kind::Blocks | Kind::Sketch, part) => {
                 let profiles = [&mut self.users, &mut self.devices, &mut self.addresses];
                 let crowds = self.crowds.iter_mut().flat_map(Crowds::tables_mut);
                 let mut tables = self.tables.iter_mut().chain(profiles).chain(crowds);
@@ -137,9 +137,9 @@ impl Engine {
         }
     }
 
-    fn check_blocks(&self) -> Result<(), Damaged> {
+    fn check_tables(&self) -> Result<(), Damaged> {
         let crowds = self.crowds.iter().flat_map(Crowds::tables);
         let mut tables = self.tables.iter().chain([&self.users, &self.devices, &self.addresses]).chain(crowds);
-        tables.try_for_each(Table::check_blocks)
+        tables.try_for_each(Table::check)
     }
 }

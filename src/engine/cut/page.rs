@@ -27,6 +27,8 @@ pub(crate) enum Kind {
     Entries = 4,
     /// Blocks of a sketch of keys without a record.
     Sketch = 5,
+    /// Places of a table's index.
+    Index = 6,
     /// Units of the trail.
     Trail = 7,
 }
@@ -37,7 +39,7 @@ pub(crate) struct Place {
     pub(crate) kind: Kind,
     /// Which table, or which duplicates.
     pub(crate) part: u32,
-    /// Which segment, slab or set.
+    /// Which segment, chunk, slab or set.
     pub(crate) unit: u32,
 }
 
@@ -100,7 +102,15 @@ impl Page {
     /// No page has such a head or so many words.
     pub fn new(head: [u32; Self::HEAD], words: Vec<u32>) -> Result<Self, NoPage> {
         let [kind, part, unit, from, total, stride] = head;
-        let kinds = [Kind::Set, Kind::Records, Kind::Blocks, Kind::Entries, Kind::Sketch, Kind::Trail];
+        let kinds = [
+            Kind::Set,
+            Kind::Records,
+            Kind::Blocks,
+            Kind::Entries,
+            Kind::Sketch,
+            Kind::Index,
+            Kind::Trail,
+        ];
         let kind = kinds.into_iter().find(|known| *known as u32 == kind).ok_or(NoPage)?;
         let entries = words.len().checked_div(stride as usize).ok_or(NoPage)?;
         let fits = entries as u64 + u64::from(from) <= u64::from(total);

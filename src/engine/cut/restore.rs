@@ -215,7 +215,7 @@ impl Restore {
         match self.engine {
             None => Err(RestoreError::Missing(self.sets.missing().max(1))),
             Some((engine, awaited)) if awaited.arrays.is_empty() && self.gathered.arrays.is_empty() => {
-                engine.check_blocks()?;
+                engine.check_tables()?;
                 Ok(engine)
             }
             Some((_, awaited)) => Err(RestoreError::Missing(awaited.arrays.len().max(1))),

@@ -5,8 +5,8 @@
 //! (zeroed: nothing happened yet) and holds counts, never credits, so a lowered maximum holds at once.
 //!
 //! A limit never goes back in time. An event older than the newest of its key by at most `grace` is judged and
-//! recorded at that newest time, so back-dating buys no quota. An older one is judged in its own window as far
-//! as that is still held, else it is [`Verdict::Backlog`] and not recorded. `grace` must therefore be the most
+//! recorded at that newest time, so back-dating buys no quota. An older one is judged in its own window if
+//! that is still held as a whole, else it is [`Verdict::Backlog`] and not recorded. `grace` must therefore be the most
 //! that one sender can bring about: the stream's grace and its skew together.
 
 pub mod calendar;
@@ -63,7 +63,7 @@ pub enum Verdict {
     },
     /// It alone costs more than the limit can ever hold: no wait helps.
     CostExceedsCapacity,
-    /// It is too old to be judged: nothing is known of its window any more.
+    /// It is too old to be judged: its window is not held as a whole any more.
     Backlog,
 }
 

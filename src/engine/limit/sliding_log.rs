@@ -4,6 +4,9 @@
 //! change the verdict nor the wait. Times are the low 32 bits of milliseconds before the newest time, so windows are at
 //! most 49 days; a cost of `n` is `n` equal times.
 //!
+//! A late event is judged only where its own window is held as a whole: what it holds then is exact. That is so from the
+//! oldest time kept on, as long as no time was dropped since the key was last silent for a window.
+//!
 //! A few times are kept in the cell itself; more of them in a block of the table's spill. When that is used up the
 //! words of the cell become a coarse ring of sub-windows, which may count some events too many, never too few, and a
 //! look says so.
@@ -25,10 +28,12 @@ const SHORT: usize = 4;
 const INLINE: usize = 3;
 /// The word of the block's reference, in a longer one.
 const BLOCK: usize = HEADER;
-/// Bits of the tag: the cell is in use, it is a coarse ring. Then the length of the log.
+/// Bits of the tag: the cell is in use, it is a coarse ring, times were dropped since the key was last silent for a window.
+/// Then the length of the log.
 const USED: u32 = 1;
 const COARSE: u32 = 2;
-const LEN_SHIFT: u32 = 2;
+const FORGOT: u32 = 4;
+const LEN_SHIFT: u32 = 3;
 
 /// The numbers of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +75,7 @@ impl SlidingLog {
 
     pub(super) fn used(&self, cell: &[u32], spill: &Spill, judged: Judged) -> Option<Used> {
         let at = judged.millis();
-        if self.is_gone(cell, judged) {
+        if self.is_gone(cell, spill, judged) {
             return None;
         }
         if is_coarse(cell) {
@@ -78,9 +83,7 @@ impl SlidingLog {
             let count = self.coarse.read(self.body(cell, spill), last, slot).0;
             return Some(Used { count, exact: self.coarse.is_gone(slot, last) });
         }
-        // Of the window of a late event only the newer part is held.
-        let exact = matches!(judged, Judged::Now(_));
-        Some(Used { count: self.inside(cell, spill, at).count() as u64, exact })
+        Some(Used { count: self.inside(cell, spill, at).count() as u64, exact: true })
     }
 
     /// The time until at most `room` of the times in the window that ends at `now` are left.
@@ -96,7 +99,7 @@ impl SlidingLog {
     }
 
     pub(super) fn record(&self, cell: &mut [u32], spill: &mut Spill, judged: Judged, cost: u64) -> Recorded {
-        if self.is_gone(cell, judged) {
+        if self.is_gone(cell, spill, judged) {
             return Recorded::Backlog;
         }
         let at = judged.millis();
@@ -128,7 +131,9 @@ impl SlidingLog {
         let times = old.all(old_cell, spill);
         old.release(&mut old_cell.to_vec(), spill);
         if tag(old_cell) != 0 {
-            set_header(cell, newest(old_cell), USED);
+            let more = is_coarse(old_cell) || times.len() > self.capacity;
+            let forgot = tag(old_cell) & FORGOT | if more { FORGOT } else { 0 };
+            set_header(cell, newest(old_cell), USED | forgot);
         }
         for time in times.into_iter().rev().take(self.capacity).rev() {
             if !self.insert(cell, spill, time) {
@@ -142,9 +147,15 @@ impl SlidingLog {
         self.capacity <= SHORT
     }
 
-    /// Whether nothing can be known of the window that ends at the time of a late event.
-    fn is_gone(&self, cell: &[u32], judged: Judged) -> bool {
-        matches!(judged, Judged::Late(at) if at + self.window <= newest(cell))
+    /// Whether the window that ends at the time of a late event is not held as a whole.
+    fn is_gone(&self, cell: &[u32], spill: &Spill, judged: Judged) -> bool {
+        let Judged::Late(at) = judged else { return false };
+        if is_coarse(cell) || tag(cell) & FORGOT != 0 || at + self.window <= newest(cell) {
+            return true;
+        }
+        // What came before the oldest time may have gone with the whole record.
+        let oldest = self.body(cell, spill)[..len(cell)].first();
+        oldest.is_none_or(|oldest| at < full(newest(cell), *oldest))
     }
 
     /// The times, or the words of the ring, wherever they are.
@@ -178,10 +189,12 @@ impl SlidingLog {
         if is_empty(cell) || at <= old {
             return;
         }
+        let before = tag(cell) & FORGOT != 0;
         let body = self.body_mut(cell, spill);
         let left = body[..held].partition_point(|time| at - full(old, *time) >= self.window);
         body.copy_within(left..held, 0);
         set_log(cell, at, held - left);
+        set_forgot(cell, at - old < self.window && (before || left > 0));
         if held - left < INLINE {
             self.move_in(cell, spill);
         }
@@ -200,9 +213,12 @@ impl SlidingLog {
             body.copy_within(place..held, place + 1);
             body[place] = at as u32;
             set_log(cell, newest, held + 1);
-        } else if place > 0 {
-            body.copy_within(1..place, 0);
-            body[place - 1] = at as u32;
+        } else {
+            if place > 0 {
+                body.copy_within(1..place, 0);
+                body[place - 1] = at as u32;
+            }
+            set_forgot(cell, true);
         }
         true
     }
@@ -241,6 +257,7 @@ impl SlidingLog {
         if let Some(more) = held.checked_sub(self.capacity + 1).map(|more| more + 1) {
             self.body_mut(cell, spill).copy_within(more..held, 0);
             set_log(cell, newest(cell), self.capacity);
+            set_forgot(cell, true);
         }
     }
 
@@ -300,7 +317,12 @@ fn len(cell: &[u32]) -> usize {
 }
 
 fn set_log(cell: &mut [u32], newest: u64, len: usize) {
-    set_header(cell, newest, (len as u32) << LEN_SHIFT | USED);
+    set_header(cell, newest, (len as u32) << LEN_SHIFT | tag(cell) & FORGOT | USED);
+}
+
+fn set_forgot(cell: &mut [u32], forgot: bool) {
+    let rest = tag(cell) & !FORGOT;
+    set_header(cell, newest(cell), if forgot { rest | FORGOT } else { rest });
 }
 
 /// The time of which the low 32 bits are kept.

@@ -4,10 +4,10 @@
 //! knows. So keys that come once, however many, push out nobody who was there before them; and what a key counts while it
 //! is not admitted, or when its record goes, is estimated, not lost. The other keys get the guest record.
 
+use super::arena::HEAD;
 use super::mark::{self, touched};
 use super::overflow::{Estimate, Overflow};
-use super::segment::HEAD;
-use super::{Entry, NEIGHBOURS, SEGMENTS, Slot, Table, TableSpec};
+use super::{Entry, NEIGHBOURS, Slot, Table, TableSpec, hash_of, segment_of};
 use crate::engine::slab::BlockRef;
 use crate::engine::time::{Span, Timestamp};
 
@@ -21,7 +21,7 @@ impl Table {
         windows.push(spec.idle);
         let mut table = Self::new(spec);
         let overflow = Overflow::new(windows, table.spec.budget_bytes);
-        table.spec.budget_bytes = table.spec.budget_bytes.max(table.least() + overflow.bytes());
+        table.spec.budget_bytes = table.spec.budget_bytes.max(table.spec.least_bytes() + overflow.bytes());
         table.overflow = Some(overflow);
         table
     }
@@ -75,7 +75,7 @@ impl Table {
 
     /// The empty record of a key that is not admitted; it is noted that it came.
     pub(super) fn guest(&mut self, key: u64, now: Timestamp, touches: u32) -> Slot {
-        self.free_blocks(SEGMENTS, 0);
+        self.free_blocks(Slot::GUEST.0);
         let record = self.record_mut(Slot::GUEST);
         record.fill(0);
         mark::begin(record, now);
@@ -89,18 +89,17 @@ impl Table {
     }
 
     /// Keeps what a record counted until the next insertion, its blocks with it, and notes how often its key came.
-    pub(super) fn displace(&mut self, segment: usize, index: usize) {
+    pub(super) fn displace(&mut self, number: u32) {
         self.release_displaced();
         let Some(overflow) = &mut self.overflow else { return };
-        let part = &self.segments[segment];
-        let (key, record) = (part.key(index, self.stride), part.record(index, self.stride));
+        let (key, record) = (self.arena.key(number), self.arena.record(number));
         let (_, _, mut cells) = std::mem::take(&mut self.displaced);
         cells.clear();
         cells.extend_from_slice(&record[HEAD..HEAD + self.spec.words]);
         overflow.raise(self.spec.idle, key, mark::touches(record), touched(record));
         self.displaced = (key, touched(record), cells);
         // They are given back with what was displaced, not with the record.
-        let record = self.segments[segment].record_mut(index, self.stride);
+        let record = self.arena.record_mut(number);
         self.spec.spills.iter().for_each(|offset| record[HEAD + offset] = 0);
     }
 
@@ -118,36 +117,25 @@ impl Table {
     /// Gives back what is held for one event only.
     pub(super) fn let_go(&mut self) {
         self.release_displaced();
-        self.free_blocks(SEGMENTS, 0);
+        self.free_blocks(Slot::GUEST.0);
         self.record_mut(Slot::GUEST).fill(0);
     }
 
     /// Of the records from the home of `key` on, the one to go for a key that came `touches` times: a dead one, else the
     /// one worth least, and of equals the one that was touched longest ago. `None` when all are worth as much as the key.
-    pub(super) fn victim(&self, segment: usize, key: u64, now: Timestamp, touches: u32) -> Option<usize> {
-        let part = &self.segments[segment];
+    pub(super) fn victim(&self, key: u64, now: Timestamp, touches: u32) -> Option<u32> {
         let admits = self.overflow.is_some();
         let neighbours = if admits && touches == 1 { NEIGHBOURS_OF_NEW } else { NEIGHBOURS };
-        let (mut index, mut seen) = (part.home(key), 0);
-        (index..index + neighbours).for_each(|place| part.prefetch_head(place, self.stride));
-        let mut best: Option<((u32, Timestamp), usize)> = None;
-        for _ in 0..part.capacity {
-            if !part.is_free(index) {
-                let record = part.record(index, self.stride);
-                let worth = if admits { self.worth(record, now) } else { 0 };
-                let rank = (worth, touched(record));
-                if best.is_none_or(|(least, _)| rank < least) {
-                    best = Some((rank, index));
-                }
-                seen += 1;
-            }
-            if seen == neighbours {
-                break;
-            }
-            index = part.next(index);
-        }
+        let near = || self.index[segment_of(key)].from_home(hash_of(key)).take(neighbours);
+        near().for_each(|number| self.arena.prefetch_head(number));
+        let rank = |number: u32| {
+            let record = self.arena.record(number);
+            (if admits { self.worth(record, now) } else { 0 }, touched(record))
+        };
+        let ranked = near().map(|number| (rank(number), number));
+        let best = ranked.reduce(|best, next| if next.0 < best.0 { next } else { best });
         best.filter(|((worth, last), _)| !admits || (*worth < touches && *last <= now))
-            .map(|(_, index)| index)
+            .map(|(_, number)| number)
     }
 
     /// What a record is worth: nothing when it is dead, else how often it was touched, halved with each quarter of the

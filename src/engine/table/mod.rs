@@ -1,47 +1,48 @@
 //! The state of one dimension: fixed-size records by key, within a budget.
 //!
 //! A table does not know what its cells mean: windows and limits read and change them as `u32` words. It
-//! hashes nothing: keys are 64-bit hashes, seeded in secret. It is split by the top eight bits of the key into
-//! 256 segments that grow alone, so that no growth takes long. All is deterministic: the same calls leave the
-//! same records in the same places.
+//! hashes nothing: keys are 64-bit hashes, seeded in secret. The records lie close together in an [`Arena`], where they
+//! never move; an index, split by the top eight bits of the key into 256 segments that grow alone, says where the record
+//! of a key is. So growth copies no record and never takes long. All is deterministic: the same calls leave the same
+//! records in the same places.
 //!
 //! Memory: a record that was not touched for longer than `idle` is dead. It counts as absent, is reset when its
 //! key comes back, and removed by [`Table::sweep`]. When the budget is used up, a new key takes the place of a
-//! dead record near its own. Without one it depends: a plain table lets the record there go that was touched longest ago.
-//! One with an [`Overflow`] lets a record go only for a key that came more often than it did (admission as in TinyLFU,
-//! Einziger, Friedman and Manes 2017), and what it counted becomes an estimate; a key that is not admitted gets the *guest*
-//! record, which is empty for each, lives for one event, and is no part of the state. All that is counted and told.
+//! dead record near its own in the index. Without one it depends: a plain table lets the record there go that was touched
+//! longest ago. One with an [`Overflow`] lets a record go only for a key that came more often than it did (admission as in
+//! TinyLFU, Einziger, Friedman and Manes 2017), and what it counted becomes an estimate; a key that is not admitted gets the
+//! *guest* record, which is empty for each, lives for one event, and is no part of the state. All that is counted and told.
 
 mod admission;
+mod arena;
+mod index;
 mod mark;
 mod overflow;
 mod saved;
-mod segment;
 
 pub use self::overflow::{Estimate, Overflow};
 
+use self::arena::{Arena, HEAD};
+use self::index::{FIRST_CAPACITY, PLACE_BYTES, Segment};
 use self::mark::touched;
-use self::segment::{HEAD, Probe, Segment};
 use super::prefetch::{prefetch, prefetch_line};
 use super::slab::{BlockRef, Spill};
 use super::time::{Span, Timestamp};
 
 const SEGMENTS: usize = 256;
-/// Records of a segment when it is first used.
-const FIRST_CAPACITY: usize = 8;
-/// Records that a small segment grows by at least; a large one grows by about a quarter.
-const LEAST_GROWTH: usize = 16;
 /// How many records around a new key's place are looked at for one to evict.
 const NEIGHBOURS: usize = 16;
 /// A sweep asks for the record so many places ahead.
-const SWEEP_AHEAD: usize = 8;
+const SWEEP_AHEAD: u32 = 8;
+/// Records of a segment that any budget has room for.
+const LEAST_RECORDS: u64 = 6;
 
 /// What a table is made for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableSpec {
     /// Words of cells in a record.
     pub words: usize,
-    /// Bytes the records may take. Held at what 8 records a segment need, at least.
+    /// Bytes the records may take. Held at what 6 records a segment need, at least.
     pub budget_bytes: u64,
     /// How long a record lives untouched: longer than the longest window in it.
     pub idle: Span,
@@ -52,25 +53,23 @@ pub struct TableSpec {
 }
 
 impl TableSpec {
-    /// The budget, held at what 8 records a segment need.
-    fn held_budget(&self) -> u64 {
-        let least = SEGMENTS as u64 * Segment::bytes_of(FIRST_CAPACITY, stride(self.words));
-        self.budget_bytes.max(least)
+    /// What 6 records a segment need, and record 0.
+    fn least_bytes(&self) -> u64 {
+        let record = stride(self.words) as u64 * 4;
+        SEGMENTS as u64 * (LEAST_RECORDS * record + FIRST_CAPACITY as u64 * PLACE_BYTES) + record
     }
 }
 
-/// Where a record is. Valid until the next insertion, removal or sweep in its table.
+/// The number of a record. Valid until its record is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slot {
-    segment: u32,
-    index: u32,
-}
+pub struct Slot(u32);
 
 impl Slot {
-    /// The guest record: behind the segments.
-    pub(super) const GUEST: Slot = Slot { segment: SEGMENTS as u32, index: 0 };
+    /// The guest record.
+    pub(super) const GUEST: Slot = Slot(0);
 
     /// Whether it is the record of a key that was not admitted.
+    #[inline]
     pub fn is_guest(self) -> bool {
         self == Self::GUEST
     }
@@ -112,11 +111,12 @@ pub struct TableStats {
 #[derive(Clone, Debug)]
 pub struct Table {
     spec: TableSpec,
-    stride: usize,
-    segments: Vec<Segment>,
-    /// Segments that were never used.
-    unused: u64,
-    bytes: u64,
+    index: Vec<Segment>,
+    arena: Arena,
+    /// Places of the index, taking a segment that was never used for one of the least size.
+    places: u64,
+    /// Segments without a record. Room for one is kept for each, so that every key can have a record in its turn.
+    empty: u32,
     spill: Spill,
     expired: u64,
     evicted: u64,
@@ -127,32 +127,28 @@ pub struct Table {
     displaced: (u64, Timestamp, Vec<u32>),
     /// Records made, and events not admitted, since [`Table::take_made`] was asked last.
     made: usize,
-    /// The next place to sweep: segment and index.
-    cursor: (usize, usize),
+    /// The next record to sweep.
+    cursor: u32,
 }
 
 impl Table {
     /// An empty table; allocates as it fills.
     pub fn new(mut spec: TableSpec) -> Self {
-        let stride = stride(spec.words);
-        spec.budget_bytes = spec.held_budget();
-        let spill = Spill::new(spec.spill_bytes);
-        let mut segments = vec![Segment::default(); SEGMENTS];
-        segments.push(Segment::with_capacity(1, stride));
+        spec.budget_bytes = spec.budget_bytes.max(spec.least_bytes());
         Self {
+            index: vec![Segment::default(); SEGMENTS],
+            arena: Arena::new(stride(spec.words)),
+            places: (SEGMENTS * FIRST_CAPACITY) as u64,
+            empty: SEGMENTS as u32,
+            spill: Spill::new(spec.spill_bytes),
             spec,
-            stride,
-            segments,
-            unused: SEGMENTS as u64,
-            bytes: 0,
-            spill,
             expired: 0,
             evicted: 0,
             not_admitted: 0,
             overflow: None,
             displaced: (0, Timestamp::default(), Vec::new()),
             made: 0,
-            cursor: (0, 0),
+            cursor: 0,
         }
     }
 
@@ -177,12 +173,13 @@ impl Table {
     /// The record of a key, unless it is absent or dead at `now`.
     #[inline]
     pub fn find(&self, key: u64, now: Timestamp) -> Option<Slot> {
-        let key = nonzero(key);
-        let segment = segment_of(key);
-        match self.segments[segment].probe(key, self.stride) {
-            Some(Probe::Found(index)) if !self.is_dead(segment, index, now) => Some(slot(segment, index)),
-            _ => None,
-        }
+        self.lookup(nonzero(key)).filter(|number| !self.is_dead(*number, now)).map(Slot)
+    }
+
+    /// The number of a key's record, dead or alive.
+    #[inline]
+    fn lookup(&self, key: u64) -> Option<u32> {
+        self.index[segment_of(key)].find(hash_of(key), |number| self.arena.key(number) == key)
     }
 
     /// The record of a key, made when it is absent, emptied when it is dead; touched at `now` in any case. Without room for
@@ -195,20 +192,17 @@ impl Table {
     #[inline]
     fn find_or_insert_as(&mut self, key: u64, now: Timestamp, touches: u32) -> Entry {
         let key = nonzero(key);
-        let segment = segment_of(key);
-        match self.segments[segment].probe(key, self.stride) {
-            Some(Probe::Found(index)) => {
-                let fresh = self.touch(segment, index, now);
+        match self.lookup(key) {
+            Some(number) => {
+                let fresh = self.touch(number, now);
                 let known = if fresh { self.known(key, now) } else { Estimate::default() };
-                Entry { slot: slot(segment, index), fresh, evicted: false, known }
+                Entry { slot: Slot(number), fresh, evicted: false, known }
             }
-            Some(Probe::Free(index))
-                if self.segments[segment].len < most_records(self.segments[segment].capacity) =>
-            {
-                self.place(segment, index, key, now);
-                Entry { slot: slot(segment, index), fresh: true, evicted: false, known: self.known(key, now) }
+            None if self.has_room(segment_of(key)) => {
+                let number = self.place(key, now);
+                Entry { slot: Slot(number), fresh: true, evicted: false, known: self.known(key, now) }
             }
-            _ => self.make_room(segment, key, now, touches),
+            None => self.make_room(key, now, touches),
         }
     }
 
@@ -227,7 +221,7 @@ impl Table {
     /// The cells of a record together with the blocks of the table.
     #[inline]
     pub fn cells_and_spill(&mut self, slot: Slot) -> (&mut [u32], &mut Spill) {
-        let record = self.segments[slot.segment as usize].record_mut(slot.index as usize, self.stride);
+        let record = self.arena.record_mut(slot.0);
         (&mut record[HEAD..HEAD + self.spec.words], &mut self.spill)
     }
 
@@ -244,44 +238,37 @@ impl Table {
     /// Asks the processor to load what [`Table::approach`] reads.
     #[inline]
     pub fn sight(&self, key: u64) {
-        prefetch_line(&self.segments[segment_of(nonzero(key))..]);
+        prefetch_line(&self.index[segment_of(nonzero(key))..]);
     }
 
     /// Asks the processor to load what finding a key begins with; [`Table::prefetch`] is fast soon after.
     #[inline]
     pub fn approach(&self, key: u64) {
         let key = nonzero(key);
-        self.segments[segment_of(key)].prefetch_tags(key);
+        self.index[segment_of(key)].prefetch(hash_of(key));
     }
 
-    /// Asks the processor to load the record a key has or would have.
+    /// Asks the processor to load the record of a key, or what is known of a key without one.
     #[inline]
     pub fn prefetch(&self, key: u64) {
         let key = nonzero(key);
-        let segment = &self.segments[segment_of(key)];
-        if let Some(index) = segment.likely(key) {
-            prefetch(segment.record(index, self.stride));
-            if let (true, Some(overflow)) = (segment.is_free(index), &self.overflow) {
-                overflow.prefetch(self.spec.idle, key);
-            }
+        match self.index[segment_of(key)].find(hash_of(key), |_| true) {
+            Some(number) => prefetch(self.arena.record(number)),
+            None => self.overflow.iter().for_each(|overflow| overflow.prefetch(self.spec.idle, key)),
         }
     }
 
-    /// Looks at the next `places` places, removes the records that are dead at `now`, and returns how many.
+    /// Looks at the next `places` records, removes those that are dead at `now`, and returns how many.
     pub fn sweep(&mut self, now: Timestamp, places: usize) -> usize {
         let mut removed = 0;
         for _ in 0..places {
-            let (segment, index) = self.cursor;
-            self.segments[segment].prefetch_head(index + SWEEP_AHEAD, self.stride);
-            if index >= self.segments[segment].capacity {
-                self.cursor = ((segment + 1) % SEGMENTS, 0);
-            } else if !self.segments[segment].is_free(index) && self.is_dead(segment, index, now) {
-                // Another record may have moved here: look again.
-                self.remove(segment, index);
+            let number = self.cursor;
+            self.arena.prefetch_head(number + SWEEP_AHEAD);
+            self.cursor = if number + 1 < self.arena.end() { number + 1 } else { 0 };
+            if self.arena.key(number) != 0 && self.is_dead(number, now) {
+                self.remove(number);
                 self.expired += 1;
                 removed += 1;
-            } else {
-                self.cursor.1 += 1;
             }
         }
         removed
@@ -300,17 +287,17 @@ impl Table {
 
     /// Calls `each` with the key, the time of the last touch and the cells of every record, in the order of places.
     pub fn for_each(&self, mut each: impl FnMut(u64, Timestamp, &[u32])) {
-        for segment in &self.segments {
-            for index in (0..segment.capacity).filter(|index| !segment.is_free(*index)) {
-                let record = segment.record(index, self.stride);
-                each(segment.key(index, self.stride), touched(record), &record[HEAD..HEAD + self.spec.words]);
+        for number in 1..self.arena.end() {
+            let (key, record) = (self.arena.key(number), self.arena.record(number));
+            if key != 0 {
+                each(key, touched(record), &record[HEAD..HEAD + self.spec.words]);
             }
         }
     }
 
     /// Records held, dead ones included.
     pub fn len(&self) -> usize {
-        self.segments.iter().map(|segment| segment.len).sum()
+        self.arena.used() as usize
     }
 
     /// Whether there is no record.
@@ -321,7 +308,9 @@ impl Table {
     /// Bytes of the records, the blocks and the overflow.
     pub fn bytes(&self) -> u64 {
         let overflow = self.overflow.as_ref().filter(|overflow| overflow.is_used());
-        self.bytes + self.spill.bytes() + overflow.map_or(0, Overflow::bytes)
+        self.bytes_for(self.arena.end().into(), self.places)
+            + self.spill.bytes()
+            + overflow.map_or(0, Overflow::bytes)
     }
 
     /// The account.
@@ -338,119 +327,131 @@ impl Table {
     }
 
     #[inline]
-    fn is_dead(&self, segment: usize, index: usize, now: Timestamp) -> bool {
-        now.since(touched(self.segments[segment].record(index, self.stride))) > self.spec.idle
+    fn is_dead(&self, number: u32, now: Timestamp) -> bool {
+        now.since(touched(self.arena.record(number))) > self.spec.idle
     }
 
     /// Marks a record as used at `now`; empties it first when it was dead, and tells so.
     #[inline]
-    fn touch(&mut self, segment: usize, index: usize, now: Timestamp) -> bool {
-        let record = self.segments[segment].record_mut(index, self.stride);
+    fn touch(&mut self, number: u32, now: Timestamp) -> bool {
+        let record = self.arena.record_mut(number);
         let last = touched(record);
         if now > last {
             mark::set_touched(record, now);
         }
-        let dead = now.since(last) > self.spec.idle;
-        if dead {
+        if now.since(last) > self.spec.idle {
             mark::begin(record, now);
-            self.free_blocks(segment, index);
-            self.segments[segment].record_mut(index, self.stride)[HEAD..].fill(0);
+            self.free_blocks(number);
+            self.arena.record_mut(number)[HEAD..].fill(0);
             self.expired += 1;
             return true;
         }
         mark::touch(record);
         if let Some(since) = mark::estimated(record) {
-            self.settle(slot(segment, index), since, now);
+            self.settle(Slot(number), since, now);
         }
         false
     }
 
     #[inline]
     fn record(&self, slot: Slot) -> &[u32] {
-        self.segments[slot.segment as usize].record(slot.index as usize, self.stride)
+        self.arena.record(slot.0)
     }
 
     #[inline]
     fn record_mut(&mut self, slot: Slot) -> &mut [u32] {
-        self.segments[slot.segment as usize].record_mut(slot.index as usize, self.stride)
+        self.arena.record_mut(slot.0)
     }
 
-    /// Inserts a key into a segment that is full, or makes it a guest.
+    /// Inserts a key for which there is no room, or makes it a guest.
     #[cold]
-    fn make_room(&mut self, segment: usize, key: u64, now: Timestamp, touches: u32) -> Entry {
-        let mut evicted = false;
+    fn make_room(&mut self, key: u64, now: Timestamp, touches: u32) -> Entry {
         let known = self.known(key, now);
         let touches = touches.max(known.surely + 1);
-        if !self.grow(segment) {
-            let Some(victim) = self.victim(segment, key, now, touches) else {
-                let slot = self.guest(key, now, touches);
-                return Entry { slot, fresh: true, evicted, known };
-            };
-            evicted = self.evict(segment, victim, now);
-        }
-        let index = match self.segments[segment].probe(key, self.stride) {
-            Some(Probe::Found(index) | Probe::Free(index)) => index,
-            None => unreachable!("a segment has room for its first records in any budget"),
+        let Some(victim) = self.victim(key, now, touches) else {
+            let slot = self.guest(key, now, touches);
+            return Entry { slot, fresh: true, evicted: false, known };
         };
-        self.place(segment, index, key, now);
-        let slot = slot(segment, index);
+        let evicted = self.evict(victim, now);
+        let slot = Slot(self.place(key, now));
         mark::set_touches(self.record_mut(slot), touches);
         Entry { slot, fresh: true, evicted, known }
     }
 
-    fn place(&mut self, segment: usize, index: usize, key: u64, now: Timestamp) {
-        self.segments[segment].place(index, self.stride, key, now);
+    /// Makes the record of a key; there must be room.
+    fn place(&mut self, key: u64, now: Timestamp) -> u32 {
+        let number = self.arena.take(key);
+        mark::begin(self.arena.record_mut(number), now);
+        let segment = &mut self.index[segment_of(key)];
+        self.empty -= u32::from(segment.len() == 0);
+        segment.insert(hash_of(key), number);
         self.made = self.made.saturating_add(1);
+        number
     }
 
-    /// Gives a segment more room; false when the budget forbids it.
-    fn grow(&mut self, segment: usize) -> bool {
-        let old = self.segments[segment].capacity;
-        let new = match old {
-            0 => FIRST_CAPACITY,
-            _ => Segment::roomy(old + (old / 4).max(LEAST_GROWTH), self.stride),
-        };
-        let (held, wanted) = (Segment::bytes_of(old, self.stride), Segment::bytes_of(new, self.stride));
-        if old > 0 && self.bytes - held + wanted > self.room() {
+    /// Whether there is room for one more record in a segment, which may grow for it.
+    #[inline]
+    fn has_room(&mut self, segment: usize) -> bool {
+        let part = &self.index[segment];
+        // The room of an empty segment is kept.
+        let records = self.records_with(1 - u32::from(part.len() == 0));
+        self.bytes_for(records, self.places) <= self.room()
+            && (!part.is_full() || self.grow(segment, records))
+    }
+
+    /// Gives a segment more places; false when the budget, with so many records, forbids it.
+    #[cold]
+    fn grow(&mut self, segment: usize, records: u64) -> bool {
+        let part = &mut self.index[segment];
+        let (old, new) = (part.capacity().max(FIRST_CAPACITY) as u64, part.next_capacity());
+        let places = self.places - old + new as u64;
+        if self.bytes_for(records, places) > self.room() {
             return false;
         }
-        self.segments[segment] = self.segments[segment].grown(new, self.stride);
-        self.bytes = self.bytes - held + wanted;
-        self.unused -= u64::from(old == 0);
+        self.index[segment].grow(new);
+        self.places = places;
         true
     }
 
-    /// The budget less what the overflow, and the segments not yet in use, will need.
-    fn room(&self) -> u64 {
-        let first = self.unused * Segment::bytes_of(FIRST_CAPACITY, self.stride);
-        self.spec.budget_bytes - first - self.overflow.as_ref().map_or(0, Overflow::bytes)
+    /// Records that take memory, or have room kept for them, when there are so many more in use.
+    fn records_with(&self, more: u32) -> u64 {
+        // Record 0 is never free.
+        u64::from(self.arena.end().max(1 + self.arena.used() + self.empty + more))
     }
 
-    /// What the first records of all segments need.
-    fn least(&self) -> u64 {
-        SEGMENTS as u64 * Segment::bytes_of(FIRST_CAPACITY, self.stride)
+    fn bytes_for(&self, records: u64, places: u64) -> u64 {
+        records * self.arena.record_bytes() + places * PLACE_BYTES
+    }
+
+    /// The budget less what the overflow will need.
+    fn room(&self) -> u64 {
+        self.spec.budget_bytes - self.overflow.as_ref().map_or(0, Overflow::bytes)
     }
 
     /// Removes a record; true when it was still alive. What it was is kept at hand.
-    fn evict(&mut self, segment: usize, index: usize, now: Timestamp) -> bool {
-        let dead = self.is_dead(segment, index, now);
+    fn evict(&mut self, number: u32, now: Timestamp) -> bool {
+        let dead = self.is_dead(number, now);
         if dead {
             self.expired += 1;
         } else {
             self.evicted += 1;
-            self.displace(segment, index);
+            self.displace(number);
         }
-        self.remove(segment, index);
+        self.remove(number);
         !dead
     }
 
-    fn remove(&mut self, segment: usize, index: usize) {
-        self.free_blocks(segment, index);
-        self.segments[segment].remove(index, self.stride);
+    fn remove(&mut self, number: u32) {
+        self.free_blocks(number);
+        let key = self.arena.key(number);
+        let segment = &mut self.index[segment_of(key)];
+        segment.remove(hash_of(key), number);
+        self.empty += u32::from(segment.len() == 0);
+        self.arena.give_back(number);
     }
 
-    fn free_blocks(&mut self, segment: usize, index: usize) {
-        let record = self.segments[segment].record(index, self.stride);
+    fn free_blocks(&mut self, number: u32) {
+        let record = self.arena.record(number);
         for offset in &self.spec.spills {
             if let Some(block) = BlockRef::from_word(record[HEAD + offset]) {
                 self.spill.free(block);
@@ -468,13 +469,7 @@ fn stride(cells: usize) -> usize {
     }
 }
 
-/// How full a segment may get: 13/16, where a present key takes three probes on average.
-#[inline]
-fn most_records(capacity: usize) -> usize {
-    capacity * 13 / 16
-}
-
-/// Zero marks a free place, so the key zero is taken as one.
+/// Zero marks a free record, so the key zero is taken as one.
 #[inline]
 fn nonzero(key: u64) -> u64 {
     key | u64::from(key == 0)
@@ -485,9 +480,10 @@ fn segment_of(key: u64) -> usize {
     (key >> 56) as usize
 }
 
+/// The bits of a key that chose no segment and come next: they choose its home there.
 #[inline]
-fn slot(segment: usize, index: usize) -> Slot {
-    Slot { segment: segment as u32, index: index as u32 }
+fn hash_of(key: u64) -> u32 {
+    (key >> 24) as u32
 }
 
 #[cfg(test)]

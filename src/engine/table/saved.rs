@@ -1,6 +1,7 @@
-//! A table in a cut: its records segment by segment, its blocks slab by slab, and its other words as a set.
+//! A table in a cut: its index segment by segment, its records chunk by chunk, its blocks slab by slab, and its other words as a set.
 
-use super::segment::Segment;
+use super::arena::Arena;
+use super::index::{FIRST_CAPACITY, PLACE_WORDS, Segment};
 use super::{Overflow, SEGMENTS, Table, TableSpec, stride};
 use crate::engine::cut::{Array, Awaited, Damaged, Kind, Place, Reader, Room, Saved, Writer, saved};
 use crate::engine::slab::Spill;
@@ -30,25 +31,28 @@ impl Table {
 
     /// From here on the table is copied as it is now, as this part of the cut.
     pub(crate) fn begin_cut(&mut self, part: usize) {
-        // The guest's segment comes last and is no part of the state.
+        // The guest is no part of the state.
         self.let_go();
-        for (unit, segment) in self.segments[..SEGMENTS].iter_mut().enumerate() {
-            segment.begin_cut(Place::new(Kind::Records, part, unit), self.stride);
+        for (unit, segment) in self.index.iter_mut().enumerate() {
+            segment.begin_cut(Place::new(Kind::Index, part, unit));
         }
+        self.arena.begin_cut(part);
         self.spill.begin_cut(part);
         self.overflow.iter_mut().for_each(|overflow| overflow.begin_cut(part));
     }
 
     /// Forgets the cut.
     pub(crate) fn abandon_cut(&mut self) {
-        self.segments.iter_mut().for_each(Segment::abandon_cut);
+        self.index.iter_mut().for_each(Segment::abandon_cut);
+        self.arena.abandon_cut();
         self.spill.abandon_cut();
         self.overflow.iter_mut().for_each(Overflow::abandon_cut);
     }
 
     /// Hands out pages while there is room; true when there are no more.
     pub(crate) fn copy_pages(&mut self, room: &mut Room<'_>) -> bool {
-        self.segments[..SEGMENTS].iter_mut().all(|segment| segment.copy_pages(self.stride, room))
+        self.index.iter_mut().all(|segment| segment.copy_pages(room))
+            && self.arena.copy_pages(room)
             && self.spill.copy_pages(room)
             && self.overflow.iter_mut().all(|overflow| overflow.copy_pages(room))
     }
@@ -58,10 +62,10 @@ impl Table {
         // What is not taken down follows from the rest.
         let Self {
             spec,
-            stride: _,
-            segments,
-            unused: _,
-            bytes: _,
+            index,
+            arena,
+            places: _,
+            empty: _,
             spill,
             expired,
             evicted,
@@ -72,7 +76,10 @@ impl Table {
             cursor,
         } = self;
         spec.save(to);
-        segments[..SEGMENTS].iter().for_each(|segment| segment.capacity.save(to));
+        index.iter().for_each(|segment| segment.capacity().save(to));
+        let (end, free, used) = arena.numbers();
+        (end, free).save(to);
+        used.save(to);
         (*expired, *evicted).save(to);
         not_admitted.save(to);
         overflow.is_some().save(to);
@@ -91,22 +98,28 @@ impl Table {
         for unit in 0..SEGMENTS {
             let capacity = usize::load(from)?;
             if capacity > 0 {
-                awaited.add(Place::new(Kind::Records, part, unit), capacity, table.stride)?;
-                table.unused -= 1;
-                table.bytes = table.bytes.saturating_add(Segment::bytes_of(capacity, table.stride));
+                awaited.add(Place::new(Kind::Index, part, unit), capacity, PLACE_WORDS)?;
+                table.places += (capacity.max(FIRST_CAPACITY) - FIRST_CAPACITY) as u64;
             }
+        }
+        let (end, free) = Saved::load(from)?;
+        let stride = stride(table.spec.words);
+        table.arena = Arena::awaiting(stride, (end, free, u32::load(from)?))?;
+        for (unit, records) in table.arena.awaited() {
+            awaited.add(Place::new(Kind::Records, part, unit), records, stride)?;
         }
         (table.expired, table.evicted) = Saved::load(from)?;
         table.not_admitted = Saved::load(from)?;
         table.overflow = bool::load(from)?.then(|| Overflow::load(from, part, awaited)).transpose()?;
         (table.made, table.cursor) = Saved::load(from)?;
         table.spill = Spill::load(from, table.spec.spill_bytes, part, awaited)?;
-        if table.cursor.0 < SEGMENTS { Ok(table) } else { Err(Damaged) }
+        if table.cursor < end { Ok(table) } else { Err(Damaged) }
     }
 
-    /// Every block that a record names was handed out.
-    pub(crate) fn check_blocks(&self) -> Result<(), Damaged> {
-        let mut sound = true;
+    /// Index and records agree in number, and every block that a record names was handed out.
+    pub(crate) fn check(&self) -> Result<(), Damaged> {
+        let indexed: usize = self.index.iter().map(Segment::len).sum();
+        let mut sound = indexed == self.len() && self.arena.is_sound();
         self.for_each(|_, _, cells| {
             sound &= self.spec.spills.iter().all(|word| self.spill.knows(cells[*word]));
         });
@@ -117,11 +130,13 @@ impl Table {
     pub(crate) fn fill(&mut self, array: Array) -> Result<(), Damaged> {
         let Place { kind, unit, .. } = array.place();
         match kind {
-            Kind::Records => {
-                let segment = self.segments[..SEGMENTS].get_mut(unit as usize).ok_or(Damaged)?;
-                *segment = Segment::restored(&array, stride(self.spec.words))?;
+            Kind::Index => {
+                let segment = self.index.get_mut(unit as usize).ok_or(Damaged)?;
+                *segment = Segment::restored(&array, self.arena.end())?;
+                self.empty -= u32::from(segment.len() > 0);
                 Ok(())
             }
+            Kind::Records => self.arena.fill(&array),
             Kind::Sketch => self.overflow.as_mut().ok_or(Damaged)?.fill(&array),
             _ => self.spill.fill(array),
         }

@@ -43,9 +43,11 @@ pub struct Count {
     pub held: Held,
 }
 
-/// The form a cell is in: the low bits of its tag. The log's length is in the others.
-const FORM_BITS: u32 = 2;
-const FORM_MASK: u32 = (1 << FORM_BITS) - 1;
+/// The form a cell is in: the low bits of its tag. Of a log one more says that times were dropped since it was last silent
+/// for all that it holds; its length is in the others.
+const FORM_MASK: u32 = 3;
+const FORGOT: u32 = 4;
+const LEN_SHIFT: u32 = 3;
 const LOG: u32 = 0;
 const NARROW: u32 = 1;
 const WIDE: u32 = 2;
@@ -84,7 +86,7 @@ impl CountSpec {
         let ring = narrow.words().max(wide.words());
         // The log keeps the low 32 bits of a time: 49 days. Longer windows have no log.
         let log =
-            if window.saturating_add(late) < 1 << 32 { ring.min((MAX_TAG >> FORM_BITS) as usize) } else { 0 };
+            if window.saturating_add(late) < 1 << 32 { ring.min((MAX_TAG >> LEN_SHIFT) as usize) } else { 0 };
         Self { window, late, log, narrow, wide, coarse }
     }
 
@@ -133,6 +135,17 @@ impl CountSpec {
                 Count { count: count.min(u64::from(u32::MAX)), exact: false, coarse, held }
             }
         }
+    }
+
+    /// Whether the window that ends at `at`, which may be long before the newest time, is surely held as a whole.
+    pub fn holds(&self, cell: &[u32], spill: &Spill, at: Timestamp) -> bool {
+        let (at, newest) = (moment(at), newest(cell));
+        if is_empty(cell) || at >= newest {
+            return true;
+        }
+        let log = tag(cell) & (FORM_MASK | FORGOT) == LOG && at + self.window > newest;
+        // What came before the oldest time may have gone with the whole record.
+        log && body(cell, spill)[..len(cell)].iter().any(|time| newest - age(newest, *time) <= at)
     }
 
     /// Counts `n` events at `at`.
@@ -199,24 +212,25 @@ impl CountSpec {
     }
 
     fn record_log(&self, cell: &mut [u32], spill: &mut Spill, at: u64, n: u32) -> Recorded {
-        let (old, held) = (newest(cell), len(cell));
+        let (old, held, before) = (newest(cell), len(cell), tag(cell) & FORGOT != 0);
         if held > 0 && at.saturating_add(self.held()) <= old {
             return Recorded::Backlog;
         }
         let now = old.max(at);
         let body = body_mut(cell, spill);
         let kept = self.prune(&mut body[..held], old, now);
+        let forgot = now - old < self.held() && (before || kept < held);
         let filled = kept.saturating_add(n as usize);
         let room = body.len().min(self.log);
         if let Some(new) = body[..room].get_mut(kept..filled) {
             new.fill(at as u32);
-            set_log(cell, now, filled);
+            set_log(cell, now, filled, forgot);
             if cell[BLOCK] != 0 && filled < INLINE {
                 move_in(cell, spill, filled);
             }
             return Recorded::Yes;
         }
-        set_log(cell, now, kept);
+        set_log(cell, now, kept, forgot);
         self.outgrow(cell, spill, filled);
         self.record_at(cell, spill, at, n)
     }
@@ -261,7 +275,7 @@ impl CountSpec {
         // The ring is made from the newest times that fit; the others are added to it.
         let (now, fit) = (newest(cell), times.len().min(INLINE));
         cell[FRONT..FRONT + fit].copy_from_slice(&times[..fit]);
-        set_log(cell, now, fit);
+        set_log(cell, now, fit, true);
         self.promote(&self.coarse, COARSE, cell, spill);
         for time in &times[fit..] {
             let slot = self.coarse.slot_of(now - age(now, *time));
@@ -345,11 +359,11 @@ fn form(cell: &[u32]) -> u32 {
 /// Times in a log.
 #[inline]
 fn len(cell: &[u32]) -> usize {
-    (tag(cell) >> FORM_BITS) as usize
+    (tag(cell) >> LEN_SHIFT) as usize
 }
 
-fn set_log(cell: &mut [u32], newest: u64, len: usize) {
-    set_header(cell, newest, (len as u32) << FORM_BITS | LOG);
+fn set_log(cell: &mut [u32], newest: u64, len: usize, forgot: bool) {
+    set_header(cell, newest, (len as u32) << LEN_SHIFT | if forgot { FORGOT } else { 0 } | LOG);
 }
 
 /// The words of the log or ring, wherever they are.

@@ -1,6 +1,6 @@
 //! The journal read as what it claims: one line of batches a shard, without gap or overlap.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::ChainCheck;
 use super::record::{History, LogRecord};
@@ -232,7 +232,15 @@ impl<'l> Line<'l> {
     }
 }
 
+/// Where offsets were committed, they are the journal's positions, and of each partition.
 fn committed(history: &History, lines: &Lines, verdict: &mut Verdict) {
+    let lanes: BTreeSet<Lane> =
+        history.committed.iter().map(|committed| (committed.topic.clone(), committed.partition)).collect();
+    let untold = lines.positions.iter().filter(|(lane, _)| !lanes.is_empty() && !lanes.contains(*lane));
+    for (lane, position) in untold {
+        let place = Place { topic: lane.0.clone(), partition: lane.1, offset: *position };
+        verdict.violate("committed late", place, "nothing is committed of this partition");
+    }
     for committed in &history.committed {
         verdict.count("committed offsets", 1);
         let lane = (committed.topic.clone(), committed.partition);

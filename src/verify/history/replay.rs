@@ -98,6 +98,7 @@ fn policies(history: &History, options: &Options<'_>, verdict: &mut Verdict) -> 
         options.policies.iter().map(|policy| (policy.hash.to_string(), Arc::clone(policy))).collect();
     for record in &history.policies {
         match policy::decode(record.value.as_deref()) {
+            Ok((hash, _)) if policies.contains_key(&hash) => {}
             Ok((hash, files)) => match load(&files) {
                 Ok(loaded) => drop(policies.insert(hash, loaded.policy)),
                 Err(problems) => {

@@ -67,9 +67,12 @@ impl Expressions {
     }
 
     /// The names of one event. What a dotted name is in is there as a map even where the name has no value.
-    pub(super) fn scope<'m>(&'m self, names: &[(String, Option<Known>)]) -> Scope<'m> {
+    pub(super) fn scope<'m, 'n>(
+        &'m self,
+        names: impl IntoIterator<Item = &'n (String, Option<Known>)>,
+    ) -> Scope<'m> {
         let mut context = self.root.new_inner_scope();
-        let mut trees: HashMap<&str, Tree> = HashMap::new();
+        let mut trees: HashMap<&'n str, Tree> = HashMap::new();
         let mut open = Vec::new();
         for (path, known) in names {
             if let Some(Known::Ints(range) | Known::Doubles(range)) = known
@@ -88,6 +91,12 @@ impl Expressions {
             context.add_variable_from_value(root, tree.into_value());
         }
         Scope { context, open }
+    }
+
+    /// The same, of the names that one text can mean: what it does not mention cannot matter.
+    pub(super) fn scope_of<'m>(&'m self, text: &str, names: &[(String, Option<Known>)]) -> Scope<'m> {
+        let root = |path: &str| path.split('.').next().is_some_and(|root| text.contains(root));
+        self.scope(names.iter().filter(|(path, _)| root(path)))
     }
 
     /// Whether a condition holds; `Some(false)` where it is unknown, `None` where that depends on the bounds.

@@ -105,22 +105,19 @@ impl Quota {
         }
     }
 
-    /// Whether nothing is known any more of the window at a late time.
+    /// Whether the window at a late time is not held as a whole any more.
     fn backlog(&self, spec: &LimitSpec, when: When) -> Option<bool> {
         let newest = self.series.newest().filter(|_| when.late);
         let Some(newest) = newest else { return Some(false) };
-        let behind = newest - when.at;
         match &spec.algorithm {
-            Algorithm::SlidingLog { window } if behind >= window.millis() => Some(true),
-            Algorithm::SlidingWindow { window, slots } => {
-                let slack = if self.series.coarse { 3 * sub_window(window.millis(), *slots) } else { 0 };
-                match behind {
-                    behind if behind >= window.millis() + slack => Some(true),
-                    _ => None,
-                }
+            Algorithm::SlidingLog { window } => {
+                self.unheld(window.millis(), (when.at, newest), self.largest as f64)
             }
-            // Part of its window is held, part may be gone.
-            Algorithm::SlidingLog { .. } => None,
+            Algorithm::SlidingWindow { window, .. } => {
+                let most = if self.series.coarse { -1.0 } else { f64::INFINITY };
+                self.unheld(window.millis(), (when.at, newest), most)
+            }
+            // A level has no history.
             Algorithm::TokenBucket { .. } | Algorithm::LeakyBucket { .. } => Some(true),
             Algorithm::Calendar { window, zone } => {
                 let calendar = Calendar::new(zone, window.millis());
@@ -129,9 +126,25 @@ impl Quota {
         }
     }
 
+    /// Of a key the newest window is held, and up to `most` times of it. A late event's own window is held when nothing
+    /// was dropped from it; where something was dropped not long before, that need not be known any more.
+    fn unheld(&self, window: i64, (at, newest): (i64, i64), most: f64) -> Option<bool> {
+        let first = |entries: &[Entry]| entries.iter().find(|entry| entry.sure).map(|entry| entry.at);
+        let held = self.series.between(newest - window, newest);
+        let dropped = self.series.between(at - window, newest - window);
+        let before = self.series.between(newest - 2 * window, newest - window);
+        if at <= newest - window || first(dropped).is_some() || held.first().is_none_or(|first| first.at > at)
+        {
+            return Some(true);
+        }
+        let full = self.series.sum(newest - window, newest).hi > most;
+        let sure = before.is_empty() && !full && first(held).is_some_and(|first| first <= at);
+        sure.then_some(false)
+    }
+
     fn used(&self, spec: &LimitSpec, when: When, max: u64) -> Range {
         let window = spec.algorithm.window().millis();
-        let used = match &spec.algorithm {
+        match &spec.algorithm {
             Algorithm::SlidingLog { .. } => {
                 let most = self.largest.max(max) as f64;
                 let all = self.series.sum(when.at - window, when.at);
@@ -160,12 +173,7 @@ impl Quota {
                     sum.plus(Range { lo: if entry.sure { entry.n as f64 } else { 0.0 }, hi: entry.n as f64 })
                 })
             }
-        };
-        // Of the window of a late event part may be gone.
-        if when.late && !matches!(spec.algorithm, Algorithm::Calendar { .. }) {
-            return Range { lo: 0.0, ..used };
         }
-        used
     }
 
     /// How long until at most `room` counts, if nothing else happens.
@@ -190,7 +198,7 @@ impl Quota {
                 Range::whole(Calendar::new(zone, window).end(when.at) - when.at)
             }
         };
-        let lo = if when.late { 1.0 } else { range.lo.max(1.0) };
+        let lo = range.lo.max(1.0);
         Range { lo, hi: range.hi.max(lo) }
     }
 

@@ -182,7 +182,8 @@ impl Model {
         names: &[(String, Option<Known>)],
     ) -> bool {
         let expressions = &self.layout.expressions;
-        filter.is_none_or(|filter| expressions.holds(&filter.text, &expressions.scope(names)) == Some(true))
+        let holds = |text: &str| expressions.holds(text, &expressions.scope_of(text, names)) == Some(true);
+        filter.is_none_or(|filter| holds(&filter.text))
     }
 
     fn signal(
@@ -203,7 +204,7 @@ impl Model {
             Measure::Count { .. } => {}
             Measure::Sum { of, .. } => {
                 let expressions = &self.layout.expressions;
-                let value = expressions.number(&of.text, &expressions.scope(names))?;
+                let value = expressions.number(&of.text, &expressions.scope_of(&of.text, names))?;
                 addition.n = (value.lo * 1000.0).round() as i64;
             }
             Measure::Distinct { of, .. } => {
@@ -239,8 +240,8 @@ impl Model {
         let policy = std::sync::Arc::clone(&self.policy);
         let rule = &policy.limits[number];
         let expressions = &self.layout.expressions;
-        let cost =
-            rule.cost.as_ref().and_then(|cost| expressions.number(&cost.text, &expressions.scope(names)));
+        let weigh = |text: &str| expressions.number(text, &expressions.scope_of(text, names));
+        let cost = rule.cost.as_ref().and_then(|cost| weigh(&cost.text));
         let cost = cost.map_or(1, |cost| cost.lo.max(0.0).ceil() as u64);
         let mut readings: Vec<Reading> = Vec::new();
         for (span, counter) in rule.spans.iter().zip(self.layout.spans[number].clone()) {
@@ -314,7 +315,7 @@ impl Model {
         answer: &mut Answer,
     ) {
         let policy = std::sync::Arc::clone(&self.policy);
-        let scope = self.layout.expressions.scope(names);
+        let scope = self.layout.expressions.scope(&*names);
         let by_limits = look.followed;
         let fired = self.fired(&scope, look, hint);
         look.crowd_prior = told_prior(&policy, hint);

@@ -1,0 +1,334 @@
+//! Rows of a stranger's table as interactions: which column is which field.
+//!
+//! A row becomes the JSON of the interaction contract and goes the way of every other line. Times may be RFC 3339, a
+//! date and time without a zone (read as UTC), seconds or milliseconds since 1970; which of the two a number is, its
+//! size tells. Without an `event_id` the number of the row is one.
+
+use serde_json::{Map, Value, json};
+
+use super::csv::Row;
+use crate::engine::time::Timestamp;
+use crate::evaluate::label::{Groups, Kind, Label};
+
+/// Fields that are text at the top of an interaction, by the names a mapping may give them.
+const TEXTS: [(&str, &str); 10] = [
+    ("event_id", "event_id"),
+    ("action", "action"),
+    ("user", "user_id"),
+    ("target", "target_id"),
+    ("target_owner", "target_owner_id"),
+    ("ip", "ip"),
+    ("user_agent", "user_agent"),
+    ("session", "session_id"),
+    ("outcome", "outcome"),
+    ("content_hash", "content_hash"),
+];
+
+/// What a mapping, written as `field=column`, may be wrong in.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MappingError {
+    /// Not of the form.
+    #[error("`{0}` is no mapping: write field=column")]
+    Form(String),
+    /// No such field.
+    #[error(
+        "`{0}` is no field: known are time, event_id, action, user, target, target_owner, ip, device, user_agent, \
+         session, outcome, content_hash, plan, created_at, label, group, scenario, and device.NAME, account.NAME, \
+         attributes.NAME"
+    )]
+    Field(String),
+    /// No such column.
+    #[error("there is no column `{column}` for {field}; there are {known}")]
+    Column {
+        /// The field it was to be.
+        field: String,
+        /// The column.
+        column: String,
+        /// The columns there are.
+        known: String,
+    },
+    /// Nothing says when an event happened.
+    #[error("no column is mapped to `time`")]
+    Time,
+}
+
+/// One field of an interaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Field {
+    Time,
+    Text(&'static str),
+    Device,
+    CreatedAt,
+    Inside(&'static str, String),
+    Label,
+    Group,
+    Scenario,
+}
+
+/// How rows are read: what was typed.
+#[derive(Clone, Debug, Default)]
+pub struct Mapping {
+    fields: Vec<(Field, String)>,
+    /// The action of rows that tell none.
+    pub action: Option<String>,
+    /// Values of the label column that mean attack; empty: the usual words.
+    pub attack_values: Vec<String>,
+    /// The label of rows that tell none.
+    pub label: Option<Kind>,
+    /// The scenario of rows that tell none.
+    pub scenario: String,
+}
+
+impl Mapping {
+    /// Adds one `field=column`.
+    ///
+    /// # Errors
+    /// It is of another form, or there is no such field.
+    pub fn add(&mut self, text: &str) -> Result<(), MappingError> {
+        let (name, column) = text.split_once('=').ok_or_else(|| MappingError::Form(text.to_owned()))?;
+        let field = field(name.trim()).ok_or_else(|| MappingError::Field(name.trim().to_owned()))?;
+        self.fields.push((field, column.trim().to_owned()));
+        Ok(())
+    }
+
+    /// The mapping for a table with these columns. Columns that nothing is said about and that are called like a field
+    /// are that field.
+    pub(super) fn bind(&self, head: &Row) -> Result<Bound, MappingError> {
+        let columns: Vec<&str> = head.iter().collect();
+        let mut places = Vec::new();
+        for (field, column) in &self.fields {
+            let place = columns.iter().position(|known| known == column);
+            let place = place.ok_or_else(|| MappingError::Column {
+                field: format!("{field:?}").to_lowercase(),
+                column: column.clone(),
+                known: columns.join(", "),
+            })?;
+            places.push((field.clone(), place));
+        }
+        for (place, column) in columns.iter().enumerate() {
+            let taken = |field: &Field| places.iter().any(|(known, at)| known == field || *at == place);
+            if let Some(field) = field(column).filter(|field| !taken(field)) {
+                places.push((field, place));
+            }
+        }
+        if places.iter().all(|(field, _)| *field != Field::Time) {
+            return Err(MappingError::Time);
+        }
+        Ok(Bound { places, columns: columns.len() })
+    }
+}
+
+fn field(name: &str) -> Option<Field> {
+    let text = TEXTS.iter().find(|(short, wire)| name == *short || name == *wire);
+    Some(match name {
+        "time" | "occurred_at" => Field::Time,
+        "device" | "device_id" | "device.id" => Field::Device,
+        "created_at" | "account.created_at" => Field::CreatedAt,
+        "plan" => Field::Inside("account", "plan".to_owned()),
+        "label" => Field::Label,
+        "group" => Field::Group,
+        "scenario" => Field::Scenario,
+        _ => match (text, name.split_once('.')) {
+            (Some((_, wire)), _) => Field::Text(wire),
+            (None, Some(("device", inner))) => Field::Inside("device", inner.to_owned()),
+            (None, Some(("account", inner))) => Field::Inside("account", inner.to_owned()),
+            (None, Some(("attributes", inner))) => Field::Inside("attributes", inner.to_owned()),
+            _ => return None,
+        },
+    })
+}
+
+/// A mapping with the places of its columns.
+#[derive(Clone, Debug)]
+pub(super) struct Bound {
+    places: Vec<(Field, usize)>,
+    columns: usize,
+}
+
+/// What is wrong with a row, and in which field.
+pub(super) type Wrong = (usize, String);
+
+impl Bound {
+    /// The JSON of a row, and its label if it has one. `number` counts rows from 1.
+    pub(super) fn read(
+        &self,
+        row: &Row,
+        number: u64,
+        how: &Mapping,
+        groups: &mut Groups,
+    ) -> Result<(Vec<u8>, Option<Label>), Wrong> {
+        if row.len() != self.columns {
+            return Err((
+                row.len(),
+                format!("{} fields where there are {} columns", row.len(), self.columns),
+            ));
+        }
+        let mut event = Map::new();
+        let (mut kind, mut group, mut scenario) = (how.label, "", how.scenario.as_str());
+        for (field, place) in &self.places {
+            let Some(text) = row.get(*place) else { continue };
+            match field {
+                Field::Label => kind = Some(label(text, how).map_err(|message| (*place, message))?),
+                Field::Group => group = text,
+                Field::Scenario => scenario = text,
+                field => put(&mut event, field, text).map_err(|message| (*place, message))?,
+            }
+        }
+        event.entry("event_id").or_insert_with(|| json!(format!("row-{number}")));
+        if let Some(action) = &how.action {
+            event.entry("action").or_insert_with(|| json!(action));
+        }
+        let label = kind.map(|kind| Label::plain(kind, groups.number(scenario, group)));
+        Ok((Value::Object(event).to_string().into_bytes(), label))
+    }
+}
+
+fn put(event: &mut Map<String, Value>, field: &Field, text: &str) -> Result<(), String> {
+    let inside = |event: &mut Map<String, Value>, outer: &str, inner: &str, value: Value| {
+        let object = event.entry(outer).or_insert_with(|| json!({}));
+        if let Value::Object(object) = object {
+            object.insert(inner.to_owned(), value);
+        }
+    };
+    match field {
+        Field::Time => drop(event.insert("occurred_at".to_owned(), json!(moment(text)?.millis()))),
+        Field::Text(name) => drop(event.insert((*name).to_owned(), json!(text))),
+        Field::Device => inside(event, "device", "id", json!(text)),
+        Field::CreatedAt => inside(event, "account", "created_at", json!(moment(text)?.millis())),
+        Field::Inside(outer, inner) => inside(event, outer, inner, json!(text)),
+        Field::Label | Field::Group | Field::Scenario => {}
+    }
+    Ok(())
+}
+
+fn label(text: &str, how: &Mapping) -> Result<Kind, String> {
+    let is_one_of = |words: &[&str]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
+    if !how.attack_values.is_empty() {
+        let is_attack = how.attack_values.iter().any(|value| value == text);
+        return Ok(if is_attack { Kind::Attack } else { Kind::Honest });
+    }
+    match () {
+        () if is_one_of(&["attack", "1", "true", "yes"]) => Ok(Kind::Attack),
+        () if is_one_of(&["honest", "0", "false", "no"]) => Ok(Kind::Honest),
+        () => Err(format!("`{text}` is no label; say which values mean attack")),
+    }
+}
+
+/// An instant as tables write it; see the module.
+pub(super) fn moment(text: &str) -> Result<Timestamp, String> {
+    let unread = || format!("`{}` is no time", text.chars().take(40).collect::<String>());
+    let millis = if let Ok(number) = text.parse::<i64>() {
+        if number.abs() < Timestamp::MAX.millis() / 1000 { number.saturating_mul(1000) } else { number }
+    } else if let Ok(seconds) = text.parse::<f64>() {
+        if seconds.abs() < Timestamp::MAX.millis() as f64 / 1000.0 {
+            (seconds * 1000.0) as i64
+        } else {
+            seconds as i64
+        }
+    } else if let Ok(instant) = text.parse::<jiff::Timestamp>() {
+        instant.as_millisecond()
+    } else {
+        let civil: jiff::civil::DateTime = text.parse().map_err(|_| unread())?;
+        let utc = jiff::tz::Offset::UTC.to_timestamp(civil).map_err(|_| unread())?;
+        utc.as_millisecond()
+    };
+    let time = Timestamp::from_millis(millis);
+    if (Timestamp::MIN..Timestamp::MAX).contains(&time) { Ok(time) } else { Err(unread()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::csv::Csv;
+    use super::*;
+
+    fn read(text: &str, mapping: &Mapping) -> Vec<Result<(String, Option<Kind>), Wrong>> {
+        let mut csv = Csv::new(text.as_bytes());
+        let mut next = || csv.next_row().unwrap().map(|row| row.expect("no damage"));
+        let bound = mapping.bind(&next().expect("a head")).expect("the columns are there");
+        let mut groups = Groups::default();
+        let mut rows = Vec::new();
+        while let Some(row) = next() {
+            let read = bound.read(&row, rows.len() as u64 + 1, mapping, &mut groups);
+            rows.push(read.map(|(json, label)| {
+                (String::from_utf8(json).expect("JSON is UTF-8"), label.map(|label| label.kind))
+            }));
+        }
+        rows
+    }
+
+    fn mapping(texts: &[&str]) -> Mapping {
+        let mut mapping = Mapping::default();
+        texts.iter().for_each(|text| mapping.add(text).expect("a mapping"));
+        mapping
+    }
+
+    #[test]
+    fn a_row_becomes_an_interaction() {
+        let mut how = mapping(&["user=account", "target=object", "time=when", "device.os=os", "label=fake"]);
+        how.action = Some("like".to_owned());
+        let text = "when,account,object,os,fake,note\n1629064892,ann,a1,\"x \"\"y\"\"\",0,n\n1629064893500,bob,,,1,\n";
+        let told = |json: &str, kind| Ok((json.to_owned(), Some(kind)));
+        assert_eq!(
+            read(text, &how),
+            [
+                told(
+                    r#"{"user_id":"ann","target_id":"a1","occurred_at":1629064892000,"device":{"os":"x \"y\""},"event_id":"row-1","action":"like"}"#,
+                    Kind::Honest
+                ),
+                told(
+                    r#"{"user_id":"bob","occurred_at":1629064893500,"event_id":"row-2","action":"like"}"#,
+                    Kind::Attack
+                ),
+            ]
+            .map(|row: Result<(String, Option<Kind>), Wrong>| row.map(|(json, kind)| {
+                (serde_json::from_str::<Value>(&json).expect("JSON").to_string(), kind)
+            }))
+        );
+    }
+
+    #[test]
+    fn columns_called_like_fields_are_these_fields() {
+        let rows =
+            read("occurred_at,user_id,action,label\n2021-08-15T00:00:00Z,u,like,attack\n", &mapping(&[]));
+        let Ok((json, Some(Kind::Attack))) = &rows[0] else { panic!("{rows:?}") };
+        let event: Value = serde_json::from_str(json).expect("JSON");
+        assert_eq!(event["occurred_at"], 1_628_985_600_000_i64);
+        assert_eq!((&event["user_id"], &event["action"]), (&json!("u"), &json!("like")));
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_column() {
+        let rows = read("time,user,label\nyesterday,u,1\n1629064892,u,maybe\n1629064892,u\n", &mapping(&[]));
+        let places: Vec<Option<usize>> =
+            rows.iter().map(|row| row.as_ref().err().map(|wrong| wrong.0)).collect();
+        assert_eq!(places, [Some(0), Some(2), Some(2)]);
+        let mut how = Mapping::default();
+        assert!(matches!(how.add("user"), Err(MappingError::Form(_))));
+        assert!(matches!(how.add("person=account"), Err(MappingError::Field(_))));
+    }
+
+    #[test]
+    fn missing_columns_are_told_with_those_there_are() {
+        let head = |text: &str| Csv::new(text.as_bytes()).next_row().unwrap().unwrap().unwrap();
+        let error = mapping(&["time=when"]).bind(&head("ts,user\n")).unwrap_err();
+        assert!(error.to_string().contains("ts, user"), "{error}");
+        assert_eq!(mapping(&[]).bind(&head("ts,user\n")).unwrap_err(), MappingError::Time);
+    }
+
+    #[test]
+    fn times_come_in_many_forms() {
+        for text in [
+            "1629064892",
+            "1629064892000",
+            "1629064892.0",
+            "2021-08-15T22:01:32Z",
+            "2021-08-16T00:01:32+02:00",
+            "2021-08-15 22:01:32",
+        ] {
+            assert_eq!(moment(text).map(Timestamp::millis), Ok(1_629_064_892_000), "{text}");
+        }
+        for text in ["", "x", "12", "99999999999999"] {
+            assert!(moment(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Reading: files of events as JSON lines or CSV, plain or gzip, and files of labels.
+//!
+//! Nothing here opens a file: readers are handed in with their names. What cannot be read is told with its place,
+//! counted, and passed over; the rest is done.
+
+mod csv;
+mod faults;
+mod labels;
+mod mapping;
+mod session;
+mod source;
+
+pub use self::faults::{Fault, Faults};
+pub use self::labels::Labels;
+pub use self::mapping::{Mapping, MappingError};
+pub use self::session::{Format, Input, Session};

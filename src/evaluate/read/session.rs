@@ -1,0 +1,172 @@
+//! Files of events through a trial: each line or row with its label, each fault with its place.
+
+use std::io::{self, BufReader, Read};
+
+use super::csv::{Csv, Row};
+use super::faults::Faults;
+use super::labels::Labels;
+use super::mapping::{Bound, Mapping};
+use super::source::unpacked;
+use crate::engine::Ahead;
+use crate::engine::event::Event;
+use crate::evaluate::label::{Groups, Label};
+use crate::evaluate::trial::Trial;
+use crate::replay::{Heard, Lines};
+
+/// The form of a file of events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// One interaction as JSON a line.
+    JsonLines,
+    /// Comma-separated values with a line of column names.
+    Csv,
+}
+
+/// A file of events.
+pub struct Input {
+    /// Its name, for places.
+    pub name: String,
+    /// Its bytes, plain or gzip.
+    pub from: Box<dyn Read>,
+    /// Its form.
+    pub format: Format,
+}
+
+/// What is known while files are read.
+#[derive(Debug)]
+pub struct Session {
+    mapping: Mapping,
+    labels: Labels,
+    /// All groups that labels named.
+    pub groups: Groups,
+    /// All that could not be read.
+    pub faults: Faults,
+}
+
+impl Session {
+    /// `labels` are those of a file, with its `groups` and `faults`; where it has none for an event, the row's own
+    /// label counts, then the mapping's.
+    pub fn new(mapping: Mapping, labels: Labels, groups: Groups, faults: Faults) -> Self {
+        Self { mapping, labels, groups, faults }
+    }
+
+    /// Leads a file through a trial.
+    ///
+    /// # Errors
+    /// A table without the columns that the mapping names. What else is wrong is a fault.
+    pub fn hear(&mut self, trial: &mut Trial<'_>, input: Input) -> io::Result<()> {
+        let (from, broken) = unpacked(input.from);
+        let last = match input.format {
+            Format::JsonLines => self.lines(trial, &input.name, from)?,
+            Format::Csv => self.table(trial, &input.name, from)?,
+        };
+        if let Some(why) = broken.why() {
+            self.faults.note("file broken off", || format!("{}:{}", input.name, last + 1), why);
+        }
+        Ok(())
+    }
+
+    /// Tells the labels of a file that no event met.
+    pub fn end(&mut self, labels_name: &str) {
+        self.labels.unmet(labels_name, &mut self.faults);
+    }
+
+    fn lines(&mut self, trial: &mut Trial<'_>, name: &str, from: Box<dyn Read>) -> io::Result<u64> {
+        let mut lines = Lines::new(from);
+        let group = self.groups.number(&self.mapping.scenario, "");
+        let fallback = self.mapping.label.map(|kind| Label::plain(kind, group));
+        let mut line = 0;
+        while lines.advance()? {
+            let mut block = lines.lines();
+            let (labels, faults) = (&mut self.labels, &mut self.faults);
+            let mut truth = |heard: &Heard<'_>| {
+                line += 1;
+                fault(faults, name, line, heard);
+                label(labels, heard).or(fallback)
+            };
+            while trial.hear(&mut block, &mut truth) > 0 {}
+        }
+        Ok(line)
+    }
+
+    fn table(&mut self, trial: &mut Trial<'_>, name: &str, from: Box<dyn Read>) -> io::Result<u64> {
+        let mut csv = Csv::new(BufReader::new(from));
+        let head = loop {
+            match csv.next_row()? {
+                Some(Ok(head)) => break head,
+                Some(Err(bad)) => self.damaged(name, bad.line, bad.column, bad.message),
+                None => return Err(invalid(name, "is empty: a line of column names is needed")),
+            }
+        };
+        let bound = self.mapping.bind(&head).map_err(|error| invalid(name, &error.to_string()))?;
+        let (mut rows, mut number) = (Rows::default(), 0);
+        while let Some(row) = csv.next_row()? {
+            number += 1;
+            match row {
+                Ok(row) => self.row(name, &row, number, &bound, &mut rows),
+                Err(bad) => self.damaged(name, bad.line, bad.column, bad.message),
+            }
+            if rows.lines.len() >= Ahead::EVENTS {
+                self.together(trial, name, &mut rows);
+            }
+        }
+        self.together(trial, name, &mut rows);
+        Ok(csv.line())
+    }
+
+    fn row(&mut self, name: &str, row: &Row, number: u64, bound: &Bound, rows: &mut Rows) {
+        match bound.read(row, number, &self.mapping, &mut self.groups) {
+            Ok((json, label)) => {
+                rows.lines.push(json);
+                rows.labels.push(label);
+                rows.places.push(row.line);
+            }
+            Err((field, message)) => {
+                let (line, column) = row.place(field);
+                self.damaged(name, line, column, &message);
+            }
+        }
+    }
+
+    fn together(&mut self, trial: &mut Trial<'_>, name: &str, rows: &mut Rows) {
+        let (labels, faults) = (&mut self.labels, &mut self.faults);
+        let mut place = 0;
+        let lines = rows.lines.iter().map(Vec::as_slice);
+        trial.hear(lines, |heard| {
+            let (own, line) = (rows.labels[place], rows.places[place]);
+            place += 1;
+            fault(faults, name, line, heard);
+            label(labels, heard).or(own)
+        });
+        *rows = Rows::default();
+    }
+
+    fn damaged(&mut self, name: &str, line: u64, column: u64, message: &str) {
+        self.faults.note("row", || format!("{name}:{line}:{column}"), message);
+    }
+}
+
+/// Rows that are decided together.
+#[derive(Debug, Default)]
+struct Rows {
+    lines: Vec<Vec<u8>>,
+    labels: Vec<Option<Label>>,
+    /// Lines of the file.
+    places: Vec<u64>,
+}
+
+fn label(labels: &mut Labels, heard: &Heard<'_>) -> Option<Label> {
+    let (event, _): (&Event<'_>, _) = heard.event?;
+    labels.of(event.user.as_deref(), &event.id, event.occurred_at)
+}
+
+fn fault(faults: &mut Faults, name: &str, line: u64, heard: &Heard<'_>) {
+    if let Some(fault) = heard.fault {
+        let message = format!("{} ({})", fault.message, fault.place);
+        faults.note(fault.reason.name(), || format!("{name}:{line}"), message);
+    }
+}
+
+fn invalid(name: &str, message: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("events {name}:1:1: {message}"))
+}

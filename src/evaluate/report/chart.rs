@@ -1,0 +1,194 @@
+//! Line charts as inline SVG: told apart by dashes, markers and names, not by colour.
+
+use std::fmt::Write;
+
+use super::html::escaped;
+
+/// A chart with one or more lines over a common axis.
+#[derive(Clone, Debug, Default)]
+pub struct Chart {
+    /// What it shows.
+    pub title: String,
+    /// Name and unit of the horizontal axis.
+    pub x: &'static str,
+    /// Name and unit of the vertical axis, which begins at 0.
+    pub y: &'static str,
+    /// The lines.
+    pub lines: Vec<Line>,
+}
+
+/// One line.
+#[derive(Clone, Debug, Default)]
+pub struct Line {
+    /// Its name.
+    pub name: &'static str,
+    /// Lengths of dashes and gaps; empty: solid.
+    pub dash: &'static str,
+    /// Its points, ascending in the first coordinate.
+    pub points: Vec<(f64, f64)>,
+}
+
+const WIDTH: f64 = 720.0;
+const HEIGHT: f64 = 280.0;
+const LEFT: f64 = 56.0;
+const RIGHT: f64 = 150.0;
+const TOP: f64 = 16.0;
+const BOTTOM: f64 = 44.0;
+
+/// Where values lie on the paper.
+struct Scale {
+    x: (f64, f64),
+    y_max: f64,
+}
+
+impl Chart {
+    /// The chart as an `svg` element; nothing when there is no point.
+    pub(super) fn svg(&self) -> String {
+        let Some(scale) = self.scale() else { return String::new() };
+        let title = escaped(&self.title);
+        let mut svg = format!(
+            "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{title}\">\n<title>{title}</title>\n"
+        );
+        self.axes(&scale, &mut svg);
+        for (number, line) in self.lines.iter().enumerate() {
+            draw(line, number, &scale, &mut svg);
+        }
+        svg + "</svg>\n"
+    }
+
+    fn scale(&self) -> Option<Scale> {
+        let points = || self.lines.iter().flat_map(|line| &line.points);
+        let low = points().map(|(x, _)| *x).reduce(f64::min)?;
+        let high = points().map(|(x, _)| *x).reduce(f64::max)?;
+        let top = points().map(|(_, y)| *y).fold(0.0, f64::max);
+        let x = if low < high { (low, high) } else { (low - 1.0, high + 1.0) };
+        Some(Scale { x, y_max: if top > 0.0 { top } else { 1.0 } })
+    }
+
+    fn axes(&self, scale: &Scale, svg: &mut String) {
+        let (bottom, right) = (HEIGHT - BOTTOM, WIDTH - RIGHT);
+        for y in ticks(0.0, scale.y_max) {
+            let at = scale.y(y);
+            let label = short(y);
+            put(
+                svg,
+                &format!("<line class=\"grid\" x1=\"{LEFT}\" y1=\"{at:.1}\" x2=\"{right}\" y2=\"{at:.1}\"/>"),
+            );
+            put(
+                svg,
+                &format!("<text x=\"{:.1}\" y=\"{:.1}\" class=\"end\">{label}</text>", LEFT - 6.0, at + 4.0),
+            );
+        }
+        for x in ticks(scale.x.0, scale.x.1) {
+            let (at, label) = (scale.x(x), short(x));
+            put(
+                svg,
+                &format!(
+                    "<line class=\"axis\" x1=\"{at:.1}\" y1=\"{bottom}\" x2=\"{at:.1}\" y2=\"{:.1}\"/>",
+                    bottom + 4.0
+                ),
+            );
+            put(
+                svg,
+                &format!("<text x=\"{at:.1}\" y=\"{:.1}\" class=\"middle\">{label}</text>", bottom + 17.0),
+            );
+        }
+        put(svg, &format!("<path class=\"axis\" d=\"M{LEFT} {TOP}V{bottom}H{right}\"/>"));
+        put(
+            svg,
+            &format!(
+                "<text x=\"{:.1}\" y=\"{:.1}\" class=\"middle\">{}</text>",
+                (LEFT + right) / 2.0,
+                HEIGHT - 8.0,
+                escaped(self.x)
+            ),
+        );
+        put(svg, &format!("<text x=\"{LEFT}\" y=\"{:.1}\">{}</text>", TOP - 5.0, escaped(self.y)));
+    }
+}
+
+impl Scale {
+    fn x(&self, value: f64) -> f64 {
+        LEFT + (value - self.x.0) / (self.x.1 - self.x.0) * (WIDTH - RIGHT - LEFT)
+    }
+
+    fn y(&self, value: f64) -> f64 {
+        TOP + (1.0 - value / self.y_max) * (HEIGHT - BOTTOM - TOP)
+    }
+}
+
+/// A step line: a threshold between two scores does what the higher one does.
+fn draw(line: &Line, number: usize, scale: &Scale, svg: &mut String) {
+    let mut path = String::new();
+    for (place, (x, y)) in line.points.iter().enumerate() {
+        let (x, y) = (scale.x(*x), scale.y(*y));
+        let step = if place == 0 { format!("M{x:.1} {y:.1}") } else { format!("V{y:.1}H{x:.1}") };
+        path.push_str(&step);
+    }
+    put(svg, &format!("<path class=\"line\" stroke-dasharray=\"{}\" d=\"{path}\"/>", line.dash));
+    let every = line.points.len().div_ceil(8).max(1);
+    for (x, y) in line.points.iter().step_by(every) {
+        put(svg, &marker(number, scale.x(*x), scale.y(*y)));
+    }
+    let (x, y) = (WIDTH - RIGHT + 12.0, TOP + 14.0 + 22.0 * number as f64);
+    put(svg, &format!("<path class=\"line\" stroke-dasharray=\"{}\" d=\"M{x:.1} {y:.1}h26\"/>", line.dash));
+    put(svg, &marker(number, x + 13.0, y));
+    put(svg, &format!("<text x=\"{:.1}\" y=\"{:.1}\">{}</text>", x + 32.0, y + 4.0, escaped(line.name)));
+}
+
+/// Circle, square, triangle, in turn.
+fn marker(number: usize, x: f64, y: f64) -> String {
+    match number % 3 {
+        0 => format!("<circle class=\"mark\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\"/>"),
+        1 => format!(
+            "<rect class=\"mark\" x=\"{:.1}\" y=\"{:.1}\" width=\"6\" height=\"6\"/>",
+            x - 3.0,
+            y - 3.0
+        ),
+        _ => format!("<path class=\"mark\" d=\"M{x:.1} {:.1}l4 7h-8z\"/>", y - 4.0),
+    }
+}
+
+/// Round values from `low` to `high`, about five.
+fn ticks(low: f64, high: f64) -> Vec<f64> {
+    let rough = (high - low) / 5.0;
+    let power = libm::pow(10.0, libm::floor(libm::log10(rough)));
+    let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power).into_iter().find(|step| *step >= rough);
+    let step = step.unwrap_or(rough);
+    let (first, last) = (libm::ceil(low / step - 1e-9) as i64, libm::floor(high / step + 1e-9) as i64);
+    (first..=last).map(|number| number as f64 * step).collect()
+}
+
+/// A number with as many digits as a tick needs.
+fn short(value: f64) -> String {
+    let text = format!("{value:.4}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}
+
+fn put(svg: &mut String, element: &str) {
+    writeln!(svg, "{element}").expect("memory takes all");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round() {
+        assert_eq!(ticks(0.0, 100.0), [0.0, 20.0, 40.0, 60.0, 80.0, 100.0]);
+        assert_eq!(ticks(-100.0, 25.0), [-100.0, -50.0, 0.0]);
+        assert_eq!(
+            ticks(0.0, 0.02).iter().map(|tick| short(*tick)).collect::<Vec<_>>(),
+            ["0", "0.005", "0.01", "0.015", "0.02"]
+        );
+    }
+
+    #[test]
+    fn nothing_gives_no_chart_and_one_point_does() {
+        assert_eq!(Chart::default().svg(), "");
+        let line = Line { name: "a<b", dash: "", points: vec![(3.0, 0.0)] };
+        let svg = Chart { title: "t".into(), x: "x", y: "y", lines: vec![line] }.svg();
+        assert!(svg.contains("a&lt;b") && !svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+    }
+}

@@ -1,0 +1,56 @@
+//! A trial: labelled lines through the engine, into the book.
+//!
+//! The engine and the way to it are those of a replay. When all lines are through, time goes on for a minute in steps
+//! of a second, as it does on an idle stream, and until every revision that waits has been told.
+
+use super::book::Book;
+use super::label::Label;
+use crate::engine::Engine;
+use crate::engine::time::Span;
+use crate::replay::{Drive, Heard, Options};
+
+/// How long time goes on after the last line, seconds.
+const SETTLE_SECONDS: i64 = 60;
+/// No queue of revisions is longer than this many ticks' worth: 64 million events.
+const TICKS_MAX: i64 = 1_000_000;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Trial<'e> {
+    drive: Drive<'e>,
+    book: Book,
+}
+
+impl<'e> Trial<'e> {
+    /// A trial before this engine, which is to be new.
+    pub fn new(engine: &'e mut Engine, options: &'e Options) -> Self {
+        let book = Book::new(engine.policy());
+        Self { drive: Drive::new(engine, options), book }
+    }
+
+    /// The next lines, a few at a time; `label` says the truth about each. Returns how many it took, 0 at the end.
+    pub fn hear<'l>(
+        &mut self,
+        lines: impl Iterator<Item = &'l [u8]>,
+        mut label: impl FnMut(&Heard<'_>) -> Option<Label>,
+    ) -> usize {
+        let book = &mut self.book;
+        self.drive.together(lines, |heard| book.hear(heard, label(heard)))
+    }
+
+    /// Ends the trial.
+    pub fn end(mut self) -> Book {
+        for second in 1..=TICKS_MAX {
+            let waiting = self.drive.engine().remembered().waiting > 0;
+            if second > SETTLE_SECONDS && !waiting {
+                break;
+            }
+            // Beyond the minute only what waits is told; nothing else is to expire.
+            let passed = Span::from_secs(second.min(SETTLE_SECONDS));
+            let outputs = self.drive.tick(self.book.now.after(passed));
+            self.book.told(outputs);
+        }
+        self.book.close();
+        self.book
+    }
+}
