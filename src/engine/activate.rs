@@ -9,6 +9,7 @@ use super::apply::{COMMAND_BUDGET, COMMAND_HORIZON, Scratch};
 use super::arrive::Watermark;
 use super::bans::Bans;
 use super::cases::Cases;
+use super::crowd::Crowds;
 use super::duplicates::Duplicates;
 use super::exceptions::Exceptions;
 use super::input::Outcome;
@@ -50,6 +51,7 @@ impl Engine {
             cases: Cases::default(),
             exceptions: Exceptions::default(),
             recall: Recall::default(),
+            crowds: Crowds::new(&policy),
             pools: policy.observations.iter().map(|_| Pool::default()).collect(),
             duplicates: Duplicates::new(settings.duplicate_horizon, settings.duplicate_budget),
             commands: Duplicates::new(COMMAND_HORIZON, COMMAND_BUDGET),
@@ -81,6 +83,9 @@ impl Engine {
             self.tables.push(carry_over(old, new, self.now));
         }
         self.pools = carry_pools(&self.policy, std::mem::take(&mut self.pools), &policy);
+        if !same_crowds(&self.policy, &policy) {
+            self.crowds = Crowds::new(&policy);
+        }
         self.duplicates.retune(policy.settings.duplicate_horizon, policy.settings.duplicate_budget);
         self.stats = fresh_stats(&policy);
         self.sieve = Sieve::default();
@@ -111,6 +116,21 @@ fn empty(plan: &DimensionPlan) -> Table {
 
 fn fresh_stats(policy: &Policy) -> Stats {
     Stats { rule_hits: vec![0; policy.rules.len()], skipped_empty: vec![0; policy.limits.len()] }
+}
+
+/// Whether what is remembered of crowds under one policy means the same under another.
+fn same_crowds(old: &Policy, new: &Policy) -> bool {
+    let counter = |policy: &Policy, signal: usize| policy.signals[signal].identity;
+    let meaning = |policy: &Policy| {
+        let families: Vec<String> = policy.families.iter().map(|family| family.name.clone()).collect();
+        let crowds = policy.crowds.as_ref()?;
+        let people = crowds.address_users.map(|signal| counter(policy, signal));
+        let settings = &policy.settings;
+        let memory = (crowds.budget, settings.retroactive_budget, settings.retroactive_window);
+        let watched: Vec<u64> = crowds.people.iter().map(|people| counter(policy, people.signal)).collect();
+        Some((families, watched, people, crowds.device.clone(), memory))
+    };
+    meaning(old) == meaning(new)
 }
 
 /// Pools go by the id of their rule.

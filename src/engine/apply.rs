@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::bans::Bans;
 use super::cases::Cases;
+use super::crowd::Crowds;
 use super::command::Command;
 use super::cut::Cut;
 use super::decide::{Judged, decide};
@@ -53,6 +54,8 @@ pub struct Engine {
     pub(super) cases: Cases,
     /// What operators have asked rules not to do.
     pub(super) exceptions: Exceptions,
+    /// Those who act on one target together, when the policy watches them.
+    pub(super) crowds: Option<Crowds>,
     /// Decisions that may be answered, and revisions that are not told yet.
     pub(super) recall: Recall,
     /// One for each observation pool of the policy.
@@ -166,6 +169,7 @@ impl Engine {
         let mut judged = decide(&self.policy, &self.plan, &self.exceptions, event, &look, room);
         let id = DecisionId::first(&arrival, &event.id);
         self.record(event, &look, &judged, id, out);
+        self.follow_crowd(event, &arrival, &look, &judged, id, &mut out.cases);
         out.shadow.append(&mut judged.shadow);
         let judgement = self.tell(&mut look, &mut judged, id);
         self.remember(event, arrival, &judgement);
@@ -215,8 +219,10 @@ impl Engine {
                 Timer::CaseQuiet { key } => self.cases.quiet(key, due, &mut self.timers, &mut out.cases),
                 Timer::ExceptionEnds { key } => self.exceptions.expire(key, due),
                 Timer::CaseSettled { key } => self.cases.unsettle(key, due),
+                Timer::CrowdEnds { key } => self.crowd_ends(key, due),
             }
         }
+        self.correct(&mut out.cases);
         self.recall.tell(Outputs::REVISIONS_MAX, &mut out.revisions);
     }
 
@@ -225,7 +231,8 @@ impl Engine {
         self.events += 1;
         if self.events.is_multiple_of(SWEEP_EVERY) {
             let now = self.watermark.slowest();
-            let tables = self.tables.iter_mut();
+            let crowds = self.crowds.iter_mut().flat_map(Crowds::tables_mut);
+            let tables = self.tables.iter_mut().chain(crowds);
             for table in tables.chain([&mut self.users, &mut self.devices, &mut self.addresses]) {
                 let places = SWEEP_LEAST + SWEEP_FOR_A_RECORD.saturating_mul(table.take_made());
                 table.sweep(now, places);

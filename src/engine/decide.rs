@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use super::crowd::{Verdicts, score};
 use super::decision::{Reason, ReasonSource};
 use super::entity::Entity;
 use super::event::Event;
@@ -36,6 +37,8 @@ pub struct Judged {
     pub refused: Vec<Option<Verdict>>,
     /// Points by family, after caps.
     pub points: Vec<i32>,
+    /// Points by family without evidence of crowds, before caps.
+    pub plain: Vec<i32>,
 }
 
 /// Judges what was looked at. `room` is an earlier answer, whose room is used again.
@@ -48,7 +51,7 @@ pub(crate) fn decide(
     room: Judged,
 ) -> Judged {
     let mut bench = Bench::new(policy, exceptions, event, look, room);
-    bench.reasons.push(points(&plan.prior, policy.settings.prior));
+    bench.reasons.push(Reason::of(&plan.prior, policy.settings.prior));
     bench.bind();
     if look.trusted || bench.verdict == Verdict::Block {
         return bench.close();
@@ -56,6 +59,7 @@ pub(crate) fn decide(
     // Who goes on while he is paused is refused by the limits too, and that counts towards the next step.
     bench.limits();
     if bench.verdict < Verdict::Reject {
+        bench.crowd();
         bench.rules();
         bench.score();
     }
@@ -77,6 +81,8 @@ struct Bench<'b, 'e> {
     shadow: Vec<Reason>,
     /// Points by family, before caps.
     points: Vec<i32>,
+    /// The same without evidence of crowds.
+    plain: Vec<i32>,
     fired: Vec<usize>,
     refused: Vec<Option<Verdict>>,
     prior: i32,
@@ -90,11 +96,13 @@ impl<'b, 'e> Bench<'b, 'e> {
         look: &'b Look<'e>,
         room: Judged,
     ) -> Self {
-        let Judged { mut reasons, mut shadow, mut points, mut fired, mut refused, .. } = room;
+        let Judged { mut reasons, mut shadow, mut points, mut plain, mut fired, mut refused, .. } = room;
         reasons.clear();
         shadow.clear();
         points.clear();
         points.resize(policy.families.len(), 0);
+        plain.clear();
+        plain.resize(policy.families.len(), 0);
         fired.clear();
         refused.clear();
         Self {
@@ -109,6 +117,7 @@ impl<'b, 'e> Bench<'b, 'e> {
             reasons,
             shadow,
             points,
+            plain,
             fired,
             refused,
             prior: policy.settings.prior,
@@ -159,9 +168,18 @@ impl<'b, 'e> Bench<'b, 'e> {
         Some(verdict)
     }
 
+    /// A crowd that two families speak against raises the prior of those in it.
+    fn crowd(&mut self) {
+        let says = self.look.crowd.as_ref().and_then(|crowd| crowd.says.as_ref());
+        if let (Some(says), Some(watched)) = (says, &self.policy.crowds) {
+            self.prior = self.prior.saturating_add(says.prior);
+            self.reasons.push(Reason::of(&watched.prior, says.prior));
+        }
+    }
+
     fn rules(&mut self) {
         for (index, rule) in self.policy.rules.iter().enumerate() {
-            if rule.mode != Mode::Off && rule.when.eval(&self.look.slots) == Some(true) {
+            if rule.mode != Mode::Off && self.fires(rule) {
                 self.fired.push(index);
                 match self.exception(&rule.info) {
                     None => self.rule(rule, rule.mode == Mode::Live),
@@ -174,11 +192,16 @@ impl<'b, 'e> Bench<'b, 'e> {
 
     fn rule(&mut self, rule: &Rule, acts: bool) {
         let value = rule.value.as_ref().and_then(|value| value.eval(&self.look.slots));
-        let mut reason = Reason { value, threshold: rule.threshold, ..points(&rule.info, 0) };
+        let mut reason = Reason { value, threshold: rule.threshold, ..Reason::of(&rule.info, 0) };
+        let crowd = self.evidence(rule);
+        if let Some(evidence) = &crowd {
+            reason = evidence.clone();
+        }
         if !acts {
             match rule.effect {
                 Effect::Points(points) => reason.points = points,
                 Effect::Floor(floor) => reason.verdict = Some(floor),
+                Effect::Evidence { .. } => {}
             }
             self.shadow.push(reason);
             return;
@@ -187,6 +210,10 @@ impl<'b, 'e> Bench<'b, 'e> {
             Effect::Points(points) => {
                 reason.points = points;
                 self.points[rule.family] = self.points[rule.family].saturating_add(points);
+                self.plain[rule.family] = self.plain[rule.family].saturating_add(points);
+            }
+            Effect::Evidence { .. } => {
+                self.points[rule.family] = self.points[rule.family].saturating_add(reason.points);
             }
             Effect::Floor(floor) => {
                 let capped = self.guard.filter(|guard| guard.families.contains(&rule.family));
@@ -198,11 +225,27 @@ impl<'b, 'e> Bench<'b, 'e> {
         self.reasons.push(reason);
     }
 
+    /// What the crowd says about the actor, as the reason of a rule; `None` when it says nothing of this kind.
+    fn evidence(&self, rule: &Rule) -> Option<Reason> {
+        let Effect::Evidence { kind, weight } = rule.effect else { return None };
+        let says = self.look.crowd.as_ref()?.says.as_ref()?;
+        let weighed = says.evidence[kind as usize]?;
+        Some(weighed.reason(&rule.info, weighed.points(weight)))
+    }
+
+    /// Whether a rule fires.
+    fn fires(&self, rule: &Rule) -> bool {
+        match rule.effect {
+            Effect::Evidence { .. } => self.evidence(rule).is_some_and(|reason| reason.points != 0),
+            _ => rule.when.eval(&self.look.slots) == Some(true),
+        }
+    }
+
     /// Adds the evidence up and climbs the ladder.
     fn score(&mut self) {
         for (family, sum) in self.policy.families.iter().zip(&mut self.points) {
             if *sum > family.cap {
-                self.reasons.push(points(&family.info, family.cap - *sum));
+                self.reasons.push(Reason::of(&family.info, family.cap - *sum));
                 *sum = family.cap;
             }
         }
@@ -223,19 +266,10 @@ impl<'b, 'e> Bench<'b, 'e> {
 
     /// The verdict of the evidence of some families: what speaks against the actor only in those, what speaks for him
     /// in all.
-    fn ladder(&self, counts: impl Fn(usize) -> bool) -> Verdict {
-        let settings = &self.policy.settings;
+    fn ladder(&self, counts: impl Fn(usize) -> bool + Copy) -> Verdict {
         let held = |(family, sum): (usize, &i32)| if counts(family) { *sum } else { (*sum).min(0) };
-        let score = self.points.iter().enumerate().map(held).fold(settings.prior, i32::saturating_add);
-        let strong = self.points.iter().enumerate().map(held).filter(|sum| *sum >= settings.strong).count();
-        let ladder = settings.ladder;
-        match score {
-            s if s >= ladder.reject && strong >= settings.reject_families => Verdict::Reject,
-            s if s >= ladder.hold => Verdict::Hold,
-            s if s >= ladder.challenge => Verdict::Challenge,
-            s if s >= ladder.demote => Verdict::Demote,
-            _ => Verdict::Allow,
-        }
+        let verdicts = Verdicts { settings: &self.policy.settings, prior: self.prior };
+        verdicts.of(self.points.iter().enumerate().map(held))
     }
 
     /// Raises the verdict; of several waits the longest counts.
@@ -261,7 +295,7 @@ impl<'b, 'e> Bench<'b, 'e> {
         let rank = |r: &Reason| (std::cmp::Reverse(r.verdict), std::cmp::Reverse(r.points.unsigned_abs()));
         self.reasons[1..].sort_by_key(rank);
         self.reasons.rotate_left(1);
-        let score = self.points.iter().fold(self.prior, |sum, points| sum.saturating_add(*points));
+        let score = score(self.prior, self.points.iter().copied());
         self.refused.resize(self.look.limits.len(), None);
         Judged {
             verdict: self.verdict,
@@ -272,6 +306,7 @@ impl<'b, 'e> Bench<'b, 'e> {
             fired: self.fired,
             refused: self.refused,
             points: self.points,
+            plain: self.plain,
         }
     }
 }
@@ -292,15 +327,11 @@ fn keyed_by_address(policy: &Policy, rule: &LimitRule) -> bool {
     by_address && !fields.iter().any(|field| matches!(field, KeyField::User | KeyField::Device))
 }
 
-fn points(source: &Arc<ReasonSource>, points: i32) -> Reason {
-    Reason { source: Arc::clone(source), points, verdict: None, value: None, threshold: None }
-}
-
 fn demand(source: &Arc<ReasonSource>, verdict: Verdict, measured: Option<(f64, f64)>) -> Reason {
     Reason {
         verdict: Some(verdict),
         value: measured.map(|(value, _)| value),
         threshold: measured.map(|(_, threshold)| threshold),
-        ..points(source, 0)
+        ..Reason::of(source, 0)
     }
 }

@@ -11,7 +11,7 @@ use super::verdict::Verdict;
 
 /// Identity of a decision: a function of the source coordinates, the event id and the revision, never random.
 /// It begins with the source partition, so that a shard knows feedback on its own decisions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DecisionId {
     /// Partition of the event's record.
     pub partition: i32,
@@ -204,6 +204,18 @@ pub struct Reason {
     pub value: Option<f64>,
     /// What it was held against (internal).
     pub threshold: Option<f64>,
+    /// What is usual of the value (internal).
+    pub baseline: Option<f64>,
+    /// Accounts that value and baseline were measured on (internal).
+    pub support: Option<u32>,
+}
+
+impl Reason {
+    /// A reason that adds points, with nothing measured.
+    pub fn of(source: &Arc<ReasonSource>, points: i32) -> Self {
+        let source = Arc::clone(source);
+        Self { source, points, verdict: None, value: None, threshold: None, baseline: None, support: None }
+    }
 }
 
 /// What a reason comes from: fixed at policy load, shared by all decisions.

@@ -19,7 +19,7 @@ const DAY: Span = Span::from_secs(86_400);
 /// What is known of the actor of one event.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Facts {
-    account_age: Option<Span>,
+    pub(super) account_age: Option<Span>,
     account_new: Option<bool>,
     account_settled: Option<bool>,
     account_paying: Option<bool>,
@@ -35,6 +35,11 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
+    /// Whether nothing says that the account cannot belong to a bought crowd.
+    pub(super) fn can_join(&self) -> bool {
+        ![self.account_settled, self.account_paying, self.trusted].contains(&Some(true))
+    }
+
     /// Notes in the profiles that their owners were seen.
     pub(crate) fn note(engine: &mut Engine, event: &Event<'_>, look: &Look<'_>) {
         if let Some(slot) = look.profiles.user {

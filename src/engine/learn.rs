@@ -96,5 +96,5 @@ fn reason(result: FeedbackResult, verdict: Verdict) -> Reason {
         text: result.text().to_owned(),
         window: None,
     };
-    Reason { source: source.into(), points: 0, verdict: Some(verdict), value: None, threshold: None }
+    Reason { verdict: Some(verdict), ..Reason::of(&source.into(), 0) }
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::Engine;
 use super::address::Address;
 use super::admit;
+use super::crowd::CrowdLook;
 use super::decision::{Quality, QualityCode, ReasonSource};
 use super::event::{Attempt, Event, Value};
 use super::expr::Slot;
@@ -42,6 +43,8 @@ pub struct Look<'e> {
     pub limits: Vec<LimitLook>,
     /// What was not as exact as usual.
     pub quality: Vec<Quality>,
+    /// What is known of the crowd on the target, if it is watched.
+    pub(crate) crowd: Option<CrowdLook>,
     /// Hashes of the plan's key fields.
     pub(crate) hashes: &'e [Option<u64>],
     /// The key in each of the plan's dimensions.
@@ -138,6 +141,7 @@ impl Engine {
                 self.look_at(dimension, &mut look);
             }
         }
+        self.look_at_crowd(event, &facts, &mut look);
         look
     }
 
@@ -154,6 +158,7 @@ impl Engine {
             shared_address: false,
             limits: std::mem::take(&mut self.scratch.limits),
             quality: std::mem::take(&mut self.scratch.quality),
+            crowd: None,
             hashes: &prepared.hashes,
             keys: &prepared.keys,
             passes: std::mem::take(&mut self.scratch.passes),
@@ -211,8 +216,8 @@ impl Engine {
     }
 }
 
-/// The profile of a key; without a past that must have been there, it says so.
-fn open(table: &mut Table, key: u64, at: Timestamp) -> table::Slot {
+/// The profile or gate of a key; without a past that must have been there, it says so.
+pub(super) fn open(table: &mut Table, key: u64, at: Timestamp) -> table::Slot {
     let entry = table.find_or_insert(key, at);
     if entry.evicted {
         table.release_displaced();

@@ -10,6 +10,7 @@ pub mod bans;
 pub mod case;
 pub mod cases;
 pub mod command;
+pub mod crowd;
 pub mod cut;
 pub mod decide;
 pub mod decision;

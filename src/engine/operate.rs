@@ -163,6 +163,7 @@ impl Engine {
         let limits = policy.limits.iter().map(|limit| &limit.info);
         let pools = policy.observations.iter().map(|pool| &pool.info);
         let steps = policy.settings.penalties.steps.iter().map(|step| &step.info);
+        let steps = steps.chain(policy.crowds.iter().map(|crowds| &crowds.campaign.info));
         rules.chain(limits).chain(pools).chain(steps).any(|info| info.id == id)
     }
 
@@ -182,6 +183,10 @@ impl Engine {
         if outcome == CaseOutcome::Cleared {
             self.clear(command, &case.entity, &case.rule, at, out);
             self.pardon(&case.entity, at);
+            let campaigns = self.policy.crowds.as_ref().map(|crowds| crowds.campaign.info.id.as_str());
+            if case.entity.kind == EntityKind::Target && campaigns == Some(case.rule.as_str()) {
+                self.clear_campaign(self.seed.bytes(case.entity.value.as_bytes()), at);
+            }
             for account in case.accounts {
                 self.clear(command, &Entity::new(EntityKind::User, account), &case.rule, at, out);
             }

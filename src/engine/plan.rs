@@ -7,12 +7,13 @@ mod saved;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::crowd::WINDOWS_MAX;
 use super::decision::ReasonSource;
 use super::entity::EntityKind;
 use super::expr::Condition;
 use super::key::{Prehashed, tuple};
 use super::limit::Limit;
-use super::policy::{EventField, Fact, KeyField, LimitRule, LimitSpan, Measure, Origin, Policy, Signal};
+use super::policy::{CrowdFact, Crowds, EventField, Fact, KeyField, LimitRule, LimitSpan, Measure, Origin, Policy, Signal};
 use super::slab::Spill;
 use super::table::TableSpec;
 use super::time::{Span, Timestamp};
@@ -60,12 +61,44 @@ pub(crate) struct Plan {
     pub(crate) device_attributes: Vec<(usize, String)>,
     /// Slots filled from what is remembered.
     pub(crate) facts: Vec<(usize, Fact)>,
+    /// Where what is watched of crowds is found.
+    pub(crate) watched: Option<Watched>,
+    /// Slots filled from the crowd on the target.
+    pub(crate) crowd: Vec<(usize, CrowdFact)>,
     /// Whether an expression reads the address as text.
     pub(crate) reads_address: bool,
     /// The longest window of any counter: until it has passed, the whole engine is warming up.
     pub(crate) longest_window: Span,
     /// The reason that carries the prior.
     pub(crate) prior: Arc<ReasonSource>,
+}
+
+/// Where what is watched of crowds is found.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Watched {
+    /// The dimension of gates.
+    pub(crate) dimension: usize,
+    /// The slots with the people on a target, one for each window; unused ones are those of the first.
+    pub(crate) people: [usize; WINDOWS_MAX],
+    /// The slot with the people behind an address.
+    pub(crate) address_users: Option<usize>,
+}
+
+impl Watched {
+    fn new(policy: &Policy, crowds: &Crowds) -> Self {
+        let signal = |window: usize| crowds.people.get(window).unwrap_or(&crowds.people[0]).signal;
+        Self {
+            dimension: policy.signals[signal(0)].dimension,
+            people: std::array::from_fn(|window| slot_of(policy, signal(window))),
+            address_users: crowds.address_users.map(|signal| slot_of(policy, signal)),
+        }
+    }
+}
+
+/// The slot of a signal.
+fn slot_of(policy: &Policy, signal: usize) -> usize {
+    let slot = policy.catalogue.iter().position(|name| name.origin == Origin::Signal(signal));
+    slot.expect("each signal has its name in the catalogue")
 }
 
 /// The layout of one dimension's records.
@@ -203,6 +236,8 @@ impl Plan {
             attributes: Vec::new(),
             device_attributes: Vec::new(),
             facts: Vec::new(),
+            watched: policy.crowds.as_ref().map(|crowds| Watched::new(policy, crowds)),
+            crowd: Vec::new(),
             reads_address: false,
             prior: Arc::new(prior_source()),
         };
@@ -227,6 +262,7 @@ impl Plan {
             Origin::Fact(fact) => self.facts.push((slot, *fact)),
             Origin::Attribute(name) => self.attributes.push((slot, name.clone())),
             Origin::DeviceAttribute(name) => self.device_attributes.push((slot, name.clone())),
+            Origin::Crowd(fact) => self.crowd.push((slot, *fact)),
             Origin::Signal(_) => {}
         }
     }
@@ -308,10 +344,9 @@ impl Layout {
             Window::Distinct(..) => self.spills.push(cell.offset + DistinctSpec::SPILL_WORD),
             Window::Sum(_) => {}
         }
-        let slot = policy.catalogue.iter().position(|name| name.origin == Origin::Signal(number));
         SignalCell {
             signal: number,
-            slot: slot.expect("each signal has its name in the catalogue"),
+            slot: slot_of(policy, number),
             filter: signal.filter.as_ref().map(|filter| shared.filter(filter)),
             cell,
             window,

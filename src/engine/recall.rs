@@ -98,6 +98,23 @@ impl Recall {
         self.waiting.push_back(kept.record.clone());
     }
 
+    /// Replaces a decision that is remembered by a revision of it, which is then to be told. It is not answered yet.
+    pub fn revise(&mut self, decision: &Decision<'_>) {
+        let number = self.by_digest.get(&decision.judgement.id.digest);
+        if let Some(kept) = number.and_then(|number| self.kept.get_mut(number)) {
+            self.bytes -= kept.bytes();
+            kept.answer = None;
+            kept.record = record::write(decision);
+            self.bytes += kept.bytes();
+        }
+        self.tell_later(decision);
+    }
+
+    /// Has a revision wait until it is told.
+    pub fn tell_later(&mut self, decision: &Decision<'_>) {
+        self.waiting.push_back(record::write(decision));
+    }
+
     /// Tells at most `most` of the revisions that wait, in order.
     pub fn tell(&mut self, most: usize, out: &mut Vec<Revision>) {
         let now = most.min(self.waiting.len());

@@ -1,6 +1,7 @@
 //! What the engine counts for its operators. It counts nothing that decides anything.
 
 use super::Engine;
+use super::crowd::{CrowdStats, Crowds};
 use super::exceptions::Exceptions;
 use super::recall::RecallStats;
 use super::table::TableStats;
@@ -44,6 +45,11 @@ impl Engine {
     /// The account of decisions that may still be answered, and of revisions that are not told yet.
     pub fn remembered(&self) -> RecallStats {
         self.recall.stats()
+    }
+
+    /// The account of crowds; `None` when the policy watches none.
+    pub fn crowds(&self) -> Option<CrowdStats> {
+        self.crowds.as_ref().map(Crowds::stats)
     }
 
     /// What operators have asked rules not to do.

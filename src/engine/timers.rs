@@ -31,6 +31,11 @@ pub enum Timer {
         /// Its key.
         key: u64,
     },
+    /// A crowd may have come to its end, or a campaign have become final.
+    CrowdEnds {
+        /// Key of its gate.
+        key: u64,
+    },
 }
 
 /// All timers that are set.

@@ -63,13 +63,7 @@ mod tests {
     #[test]
     fn rules_are_counted_by_mode_and_what_is_no_rule_is_not_told() {
         let policy = load(&standard::files()).expect("valid").policy;
-        let reason = |source: &Arc<ReasonSource>| Reason {
-            source: Arc::clone(source),
-            points: 0,
-            verdict: None,
-            value: None,
-            threshold: None,
-        };
+        let reason = |source: &Arc<ReasonSource>| Reason::of(source, 0);
         let (rule, limit) = (&policy.rules[0].info, &policy.limits[0].info);
         let ban = Arc::new(ReasonSource { id: "ban-of-somebody".into(), ..ReasonSource::clone(rule) });
         let mut hits = Hits::default();

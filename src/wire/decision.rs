@@ -168,11 +168,17 @@ fn reason(reason: &Reason, fragments: &mut Fragments, out: &mut Vec<u8>) {
     out.extend_from_slice(fragment.before_points());
     field(out, "", &reason.points);
     out.extend_from_slice(fragment.before_measured());
-    for (key, value) in [(r#","value":"#, reason.value), (r#","threshold":"#, reason.threshold)] {
+    let measured = [
+        (r#","value":"#, reason.value),
+        (r#","threshold":"#, reason.threshold),
+        (r#","baseline":"#, reason.baseline),
+    ];
+    for (key, value) in measured {
         if let Some(value) = finite(value) {
             double(out, key, value);
         }
     }
+    optional(out, r#","support":"#, reason.support);
     out.extend_from_slice(fragment.after_measured());
     if let Some(verdict) = reason.verdict {
         word(out, r#","verdict":"#, verdict.name());
@@ -236,6 +242,8 @@ mod tests {
             verdict: Some(Verdict::Reject),
             value,
             threshold: Some(3.0),
+            baseline: value.map(|value| value / 8.0),
+            support: value.map(|_| 2_913),
         };
         let quality = |code, counter: Option<&str>| Quality { code, counter: counter.map(Arc::from) };
         let id = DecisionId::first(&ARRIVAL, "e-\u{1f}1");
@@ -307,11 +315,7 @@ mod tests {
         let sources: Vec<_> = (0..100).map(|n| source(Some(Span::from_secs(n)))).collect();
         for round in 0..200 {
             let reason = |source: &Arc<ReasonSource>| Reason {
-                source: Arc::clone(source),
-                points: round,
-                verdict: None,
-                value: None,
-                threshold: None,
+                ..Reason::of(source, round)
             };
             let (known, new) = (&sources[round as usize % 100], source(Some(Span::from_secs(round.into()))));
             let judgement = Judgement { reasons: vec![reason(known), reason(&new)], ..judgement(true) };

@@ -28,6 +28,7 @@ use std::collections::VecDeque;
 
 use self::sets::{ANSWERS_SEEN, COMMANDS_SEEN, EVENTS_SEEN};
 use super::Engine;
+use super::crowd::Crowds;
 use super::table::Table;
 
 /// How far a cut has come.
@@ -61,6 +62,9 @@ impl Engine {
         self.duplicates.begin_cut(EVENTS_SEEN);
         self.commands.begin_cut(COMMANDS_SEEN);
         self.answers.begin_cut(ANSWERS_SEEN);
+        if let Some(crowds) = &mut self.crowds {
+            crowds.begin_cut();
+        }
     }
 
     /// Hands out the next pages of the cut: those that begin within the next `bytes`, the sets first. Inputs may be
@@ -77,7 +81,8 @@ impl Engine {
             && self.each_table_mut(|_, table| table.copy_pages(&mut room))
             && self.duplicates.copy_pages(&mut room)
             && self.commands.copy_pages(&mut room)
-            && self.answers.copy_pages(&mut room);
+            && self.answers.copy_pages(&mut room)
+            && self.crowds.as_mut().is_none_or(|crowds| crowds.copy_pages(&mut room));
         if !done {
             return CutProgress::More;
         }
@@ -95,6 +100,9 @@ impl Engine {
             self.duplicates.abandon_cut();
             self.commands.abandon_cut();
             self.answers.abandon_cut();
+            if let Some(crowds) = &mut self.crowds {
+                crowds.abandon_cut();
+            }
         }
     }
 
@@ -106,7 +114,9 @@ impl Engine {
     /// Every table with its part of the cut, as long as `each` is true.
     fn each_table_mut(&mut self, mut each: impl FnMut(usize, &mut Table) -> bool) -> bool {
         let profiles = [&mut self.users, &mut self.devices, &mut self.addresses];
-        self.tables.iter_mut().chain(profiles).enumerate().all(|(part, table)| each(part, table))
+        let crowds = self.crowds.iter_mut().flat_map(Crowds::tables_mut);
+        let mut tables = self.tables.iter_mut().chain(profiles).chain(crowds).enumerate();
+        tables.all(|(part, table)| each(part, table))
     }
 
     /// Takes an awaited array.
@@ -115,18 +125,21 @@ impl Engine {
         match (kind, part as usize) {
             (Kind::Index | Kind::Records | Kind::Blocks | Kind::Sketch, part) => {
                 let profiles = [&mut self.users, &mut self.devices, &mut self.addresses];
-                let mut tables = self.tables.iter_mut().chain(profiles);
+                let crowds = self.crowds.iter_mut().flat_map(Crowds::tables_mut);
+                let mut tables = self.tables.iter_mut().chain(profiles).chain(crowds);
                 tables.nth(part).ok_or(Damaged)?.fill(array)
             }
             (Kind::Entries, EVENTS_SEEN) => self.duplicates.fill(&array),
             (Kind::Entries, COMMANDS_SEEN) => self.commands.fill(&array),
             (Kind::Entries, ANSWERS_SEEN) => self.answers.fill(&array),
+            (Kind::Trail, _) => self.crowds.as_mut().ok_or(Damaged)?.fill(array),
             _ => Err(Damaged),
         }
     }
 
     fn check_tables(&self) -> Result<(), Damaged> {
-        let mut tables = self.tables.iter().chain([&self.users, &self.devices, &self.addresses]);
+        let crowds = self.crowds.iter().flat_map(Crowds::tables);
+        let mut tables = self.tables.iter().chain([&self.users, &self.devices, &self.addresses]).chain(crowds);
         tables.try_for_each(Table::check)
     }
 }

@@ -130,6 +130,10 @@ impl Saved for Timer {
                 to.push(3);
                 key.save(to);
             }
+            Self::CrowdEnds { key } => {
+                to.push(4);
+                key.save(to);
+            }
         }
     }
 
@@ -139,6 +143,7 @@ impl Saved for Timer {
             1 => Ok(Self::CaseQuiet { key: Saved::load(from)? }),
             2 => Ok(Self::ExceptionEnds { key: Saved::load(from)? }),
             3 => Ok(Self::CaseSettled { key: Saved::load(from)? }),
+            4 => Ok(Self::CrowdEnds { key: Saved::load(from)? }),
             _ => Err(Damaged),
         }
     }

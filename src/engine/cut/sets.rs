@@ -13,6 +13,7 @@ use super::words::{Damaged, Reader, Saved, Writer, saved};
 use crate::engine::activate::settled_accounts;
 use crate::engine::apply::Scratch;
 use crate::engine::arrive::Watermark;
+use crate::engine::crowd::Crowds;
 use crate::engine::duplicates::Duplicates;
 use crate::engine::key::HashSeed;
 use crate::engine::plan::{DimensionPlan, Plan};
@@ -37,10 +38,11 @@ pub(super) enum Set {
     Timers = 8,
     Exceptions = 9,
     Recall = 10,
+    Crowds = 11,
 }
 
 impl Set {
-    pub(super) const ALL: [Set; 11] = [
+    pub(super) const ALL: [Set; 12] = [
         Set::Identity,
         Set::Progress,
         Set::Plan,
@@ -52,6 +54,7 @@ impl Set {
         Set::Timers,
         Set::Exceptions,
         Set::Recall,
+        Set::Crowds,
     ];
 }
 
@@ -159,6 +162,7 @@ impl Engine {
             bans,
             cases,
             exceptions,
+            crowds,
             recall,
             pools,
             duplicates,
@@ -199,6 +203,10 @@ impl Engine {
             Set::Timers => timers.save(&mut to),
             Set::Exceptions => exceptions.save(&mut to),
             Set::Recall => recall.save(&mut to),
+            Set::Crowds => {
+                crowds.is_some().save(&mut to);
+                crowds.iter().for_each(|crowds| crowds.save(&mut to));
+            }
         }
         to.into_words()
     }
@@ -221,6 +229,11 @@ impl Engine {
             let mut load = |part| Duplicates::load(from, part, awaited);
             Ok([load(EVENTS_SEEN)?, load(COMMANDS_SEEN)?, load(ANSWERS_SEEN)?])
         })?;
+        let gates = tables.len() + 3;
+        let crowds = sets.read(Set::Crowds, |from| {
+            let watched = bool::load(from)?;
+            watched.then(|| Crowds::load(from, &policy, gates, awaited)).transpose()
+        })?;
         let engine = Self {
             plan,
             activation,
@@ -233,6 +246,7 @@ impl Engine {
             bans: sets.read(Set::Bans, Saved::load)?,
             cases: sets.read(Set::Cases, Saved::load)?,
             exceptions: sets.read(Set::Exceptions, Saved::load)?,
+            crowds,
             recall: sets.read(Set::Recall, Saved::load)?,
             pools: sets.read(Set::Pools, Saved::load)?,
             duplicates,
@@ -265,6 +279,7 @@ impl Engine {
         self.tables.len() == dimensions.len()
             && self.tables.iter().zip(dimensions).all(fits)
             && self.profile_cells() == fresh.profile_cells()
+            && self.crowds.as_ref().map(|crowds| crowds.layout()) == fresh.crowds.as_ref().map(|c| c.layout())
             && self.pools.len() == fresh.pools.len()
             && self.stats.rule_hits.len() == fresh.stats.rule_hits.len()
             && self.stats.skipped_empty.len() == fresh.stats.skipped_empty.len()

@@ -108,6 +108,36 @@ impl Saved for u32 {
     }
 }
 
+impl Saved for u16 {
+    fn save(&self, to: &mut Writer) {
+        to.push(u32::from(*self));
+    }
+
+    fn load(from: &mut Reader<'_>) -> Result<Self, Damaged> {
+        Self::try_from(from.word()?).map_err(|_| Damaged)
+    }
+}
+
+impl Saved for u8 {
+    fn save(&self, to: &mut Writer) {
+        to.push(u32::from(*self));
+    }
+
+    fn load(from: &mut Reader<'_>) -> Result<Self, Damaged> {
+        Self::try_from(from.word()?).map_err(|_| Damaged)
+    }
+}
+
+impl Saved for f64 {
+    fn save(&self, to: &mut Writer) {
+        self.to_bits().save(to);
+    }
+
+    fn load(from: &mut Reader<'_>) -> Result<Self, Damaged> {
+        u64::load(from).map(Self::from_bits)
+    }
+}
+
 impl Saved for i32 {
     fn save(&self, to: &mut Writer) {
         to.push(self.cast_unsigned());
@@ -213,13 +243,13 @@ impl<A: Saved, B: Saved> Saved for (A, B) {
     }
 }
 
-impl<T: Saved + Default + Copy, const N: usize> Saved for [T; N] {
+impl<T: Saved + Default, const N: usize> Saved for [T; N] {
     fn save(&self, to: &mut Writer) {
         self.iter().for_each(|value| value.save(to));
     }
 
     fn load(from: &mut Reader<'_>) -> Result<Self, Damaged> {
-        let mut values = [T::default(); N];
+        let mut values: [T; N] = std::array::from_fn(|_| T::default());
         for value in &mut values {
             *value = T::load(from)?;
         }

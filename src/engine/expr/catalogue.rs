@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use super::{Slot, Type};
+use crate::engine::crowd::Kind;
 use crate::engine::event::Value;
-use crate::engine::policy::{EventField, Fact, Name, Origin};
+use crate::engine::policy::{CrowdFact, EventField, Fact, Name, Origin};
 
 /// The names of one policy.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +26,7 @@ pub const RESERVED: &[&str] = &[
     "const",
     "contains",
     "continue",
+    "crowd",
     "days",
     "device",
     "double",
@@ -87,6 +89,13 @@ impl Catalogue {
         }
         for (path, fact, ty, unit, doc) in FACTS {
             catalogue.add(name(path, ty, unit, doc, Origin::Fact(fact)));
+        }
+        for (path, fact, ty, unit, doc) in CROWD {
+            catalogue.add(name(path, ty, unit, doc, Origin::Crowd(fact)));
+        }
+        for kind in Kind::ALL {
+            let fact = Origin::Crowd(CrowdFact::Evidence(kind));
+            catalogue.add(name(kind.name(), Type::Double, "nats", kind.doc(), fact));
         }
         catalogue
     }
@@ -201,4 +210,21 @@ const FACTS: [(&str, Fact, Type, &str, &str); 11] = [
         "Time since the address was first seen here.",
     ),
     ("address.trusted", Fact::AddressTrusted, Type::Bool, "", "The address is in a trusted network."),
+];
+
+const CROWD: [(&str, CrowdFact, Type, &str, &str); 2] = [
+    (
+        "crowd.users",
+        CrowdFact::Users,
+        Type::Int,
+        "accounts",
+        "Accounts by which the crowd on the target was judged; unknown while it is not watched.",
+    ),
+    (
+        "crowd.suspect",
+        CrowdFact::Suspect,
+        Type::Double,
+        "",
+        "Share of the crowd on the target that two families of evidence agree was brought in.",
+    ),
 ];

@@ -39,7 +39,7 @@ fn optional(name: &Name) -> bool {
     match name.origin {
         Origin::Field(field) => !matches!(field, EventField::Id | EventField::Action),
         Origin::Attribute(_) | Origin::DeviceAttribute(_) => true,
-        Origin::Fact(_) | Origin::Signal(_) => false,
+        Origin::Fact(_) | Origin::Signal(_) | Origin::Crowd(_) => false,
     }
 }
 

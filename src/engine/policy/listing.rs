@@ -30,7 +30,7 @@ pub fn catalogue_table(policy: &Policy) -> Vec<Row> {
 fn row(policy: &Policy, name: &Name) -> Row {
     let (kind, measure) = match &name.origin {
         Origin::Field(_) => ("field", String::new()),
-        Origin::Fact(_) => ("fact", String::new()),
+        Origin::Fact(_) | Origin::Crowd(_) => ("fact", String::new()),
         Origin::Attribute(_) | Origin::DeviceAttribute(_) => ("attribute", String::new()),
         Origin::Signal(index) => ("signal", measure_of(policy, *index)),
     };

@@ -17,6 +17,7 @@ pub mod source;
 pub mod tests;
 
 mod build;
+mod crowds;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,6 +25,7 @@ use std::sync::Arc;
 
 use ipnet::IpNet;
 
+use super::crowd::Kind;
 use super::decision::{QualityCode, ReasonSource};
 use super::entity::{Entity, EntityKind};
 use super::expr::{Condition, Number};
@@ -31,7 +33,8 @@ use super::input::DeadLetterReason;
 use super::time::{Span, Timestamp};
 use super::verdict::Verdict;
 
-pub use self::names::{EventField, Fact, Name, Origin};
+pub use self::crowds::{Campaigns, Crowds, Gate, People};
+pub use self::names::{CrowdFact, EventField, Fact, Name, Origin};
 
 /// A whole policy.
 #[derive(Debug)]
@@ -54,6 +57,8 @@ pub struct Policy {
     pub rules: Vec<Rule>,
     /// Evidence families; an index into it is a family.
     pub families: Vec<Family>,
+    /// What is watched of those who act on one target together.
+    pub crowds: Option<Crowds>,
     /// Observation pools.
     pub observations: Vec<Observation>,
     /// Standing exemptions.
@@ -392,12 +397,19 @@ pub struct Rule {
 }
 
 /// What a rule does when it fires.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Effect {
     /// Adds log-odds points to the score (negative ones speak for the actor).
     Points(i32),
     /// The verdict is at least this.
     Floor(Verdict),
+    /// Adds what the crowd on the target says of the account, when there is such evidence.
+    Evidence {
+        /// Of which kind.
+        kind: Kind,
+        /// How much it counts, above 0 and at most 1.
+        weight: f64,
+    },
 }
 
 /// The case a rule keeps.

@@ -1,5 +1,6 @@
 //! The names that expressions may use, and where their values come from.
 
+use crate::engine::crowd::Kind;
 use crate::engine::expr::Type;
 
 /// One name that expressions may use.
@@ -32,6 +33,19 @@ pub enum Origin {
     DeviceAttribute(String),
     /// A signal of the policy.
     Signal(usize),
+    /// Something about the crowd on the target.
+    Crowd(CrowdFact),
+}
+
+/// What is known of the crowd on the target of an event; unknown while its gate is closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CrowdFact {
+    /// `crowd.users`, accounts by which it was judged.
+    Users,
+    /// `crowd.suspect`, the share of it that two families of evidence agree was brought in.
+    Suspect,
+    /// `crowd.age` and the like: evidence on the acting account, in nats.
+    Evidence(Kind),
 }
 
 /// Fields of the event that expressions may read.

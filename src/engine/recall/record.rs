@@ -135,9 +135,10 @@ fn write_reason(reason: &Reason, to: &mut Writer) {
     to.option(source.window, |to, span| to.i64(span.millis()));
     to.u32(reason.points.cast_unsigned());
     to.option(reason.verdict, |to, verdict| to.byte(verdict as u8));
-    for number in [reason.value, reason.threshold] {
+    for number in [reason.value, reason.threshold, reason.baseline] {
         to.option(number, |to, number| to.u64(number.to_bits()));
     }
+    to.option(reason.support, Writer::u32);
 }
 
 fn read_reason(from: &mut Reader<'_>) -> Option<Reason> {
@@ -155,6 +156,8 @@ fn read_reason(from: &mut Reader<'_>) -> Option<Reason> {
         verdict: from.option(verdict)?,
         value: from.option(number)?,
         threshold: from.option(number)?,
+        baseline: from.option(number)?,
+        support: from.option(Reader::u32)?,
     })
 }
 
@@ -189,6 +192,8 @@ mod tests {
             verdict: full.then_some(Verdict::Hold),
             value: full.then_some(0.1 + 0.2),
             threshold: full.then_some(1e300),
+            baseline: full.then_some(-0.0),
+            support: full.then_some(u32::MAX),
         };
         Judgement {
             id,

@@ -52,7 +52,7 @@ impl Model {
             }
             Origin::DeviceAttribute(attribute) => fields::find(&event.device.attributes, attribute)
                 .and_then(|value| fields::declared(name.ty, value)),
-            Origin::Signal(_) => None,
+            Origin::Signal(_) | Origin::Crowd(_) => None,
         };
         self.policy.catalogue.iter().map(|name| (name.path.clone(), value(name))).collect()
     }

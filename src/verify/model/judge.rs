@@ -13,6 +13,8 @@ use crate::engine::verdict::Verdict;
 pub(super) struct Fired {
     pub(super) rule: usize,
     pub(super) value: Option<Range>,
+    /// Its points, where they are those of evidence that only the engine can know.
+    pub(super) points: Option<i32>,
 }
 
 /// A verdict with what is needed to record it.
@@ -105,12 +107,16 @@ impl Bench<'_> {
     }
 
     fn rules(&mut self, fired: &[Fired]) {
+        if let (Some(crowds), more @ 1..) = (&self.policy.crowds, self.look.crowd_prior) {
+            self.told.reasons.push(adds(&crowds.prior.id, more));
+            self.told.score += more;
+        }
         let mut sums = vec![0i64; self.policy.families.len()];
         for fired in fired {
             let rule = &self.policy.rules[fired.rule];
             let except = self.exception(&rule.info.id);
             if except != Some(Except::Exempt) {
-                self.rule(rule, fired.value, except.is_none() && rule.mode == Mode::Live, &mut sums);
+                self.rule(rule, fired, except.is_none() && rule.mode == Mode::Live, &mut sums);
             }
         }
         for (sum, family) in sums.iter_mut().zip(&self.policy.families) {
@@ -133,15 +139,16 @@ impl Bench<'_> {
         self.raise(verdict, None);
     }
 
-    fn rule(&mut self, rule: &Rule, value: Option<Range>, acts: bool, sums: &mut [i64]) {
+    fn rule(&mut self, rule: &Rule, fired: &Fired, acts: bool, sums: &mut [i64]) {
         let mut reason = ExpectedReason {
-            value,
+            value: fired.value,
             thresholds: rule.threshold.into_iter().collect(),
             ..adds(&rule.info.id, 0)
         };
         match rule.effect {
             Effect::Points(points) => reason.points = points,
             Effect::Floor(floor) => reason.verdict = Some(floor),
+            Effect::Evidence { .. } => reason.points = fired.points.unwrap_or(0),
         }
         if !acts {
             return self.told.shadow.push(reason);
@@ -160,7 +167,7 @@ impl Bench<'_> {
     /// The verdict by the ladder: what speaks against the actor in families that count, what speaks for him in all.
     fn climb(&self, sums: &[i64], counts: impl Fn(usize) -> bool) -> Verdict {
         let settings = &self.policy.settings;
-        let mut score = i64::from(settings.prior);
+        let mut score = i64::from(settings.prior) + i64::from(self.look.crowd_prior);
         let mut strong = 0;
         for (family, sum) in sums.iter().enumerate() {
             let sum = if counts(family) { *sum } else { (*sum).min(0) };

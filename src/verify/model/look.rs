@@ -24,6 +24,8 @@ pub(super) struct Look {
     pub(super) limits: Vec<LimitLook>,
     pub(super) quality: Vec<Shortcoming>,
     pub(super) followed: usize,
+    /// Points by which a crowd raises the prior, as told.
+    pub(super) crowd_prior: i32,
 }
 
 /// A ban or penalty step that binds.

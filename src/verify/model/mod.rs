@@ -4,7 +4,8 @@
 //! question, and conditions run in CEL's own interpreter. It shares the nouns with the engine and none of its
 //! workings. Where the engine may be inexact (counts by sub-windows, sketches, windows of events that come too late),
 //! the model knows bounds; what does not depend on where between them the engine is must be told exactly, and of the
-//! rest the model takes over what was told ([`Expected::followed`] counts that). It does not model eviction: once a
+//! rest the model takes over what was told ([`Expected::followed`] counts that). So it does with evidence of crowds, which it
+//! does not model. Nor does it model eviction: once a
 //! decision says `evicted`, nothing about windows can be said any more ([`Model::is_blind`]).
 
 mod act;

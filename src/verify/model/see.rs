@@ -15,7 +15,7 @@ use crate::engine::decision::{DecisionId, QualityCode};
 use crate::engine::entity::{Entity, EntityKind};
 use crate::engine::event::{Arrival, Event};
 use crate::engine::input::{DeadLetterReason, Outcome};
-use crate::engine::policy::{Measure, Mode, OnEmpty, OnRepeat, Origin};
+use crate::engine::policy::{Effect, Measure, Mode, OnEmpty, OnRepeat, Origin, Policy};
 use crate::engine::time::{Span, Timestamp};
 use crate::engine::verdict::Verdict;
 
@@ -318,6 +318,7 @@ impl Model {
         let scope = self.layout.expressions.scope(&*names);
         let by_limits = look.followed;
         let fired = self.fired(&scope, look, hint);
+        look.crowd_prior = told_prior(&policy, hint);
         let pools = self.pools(&scope);
         drop(scope);
         let id = DecisionId::first(&arrival, &event.id);
@@ -350,11 +351,15 @@ impl Model {
         let mut fired = Vec::new();
         for (number, rule) in self.policy.rules.iter().enumerate().filter(|(_, rule)| rule.mode != Mode::Off)
         {
+            if let Effect::Evidence { .. } = rule.effect {
+                fired.extend(told_evidence(number, &rule.info.id, look, hint));
+                continue;
+            }
             let holds = expressions.holds(&rule.when.text, scope);
             let (holds, _) = self.follow(holds, rule.mode, &rule.info.id, look, hint);
             if holds {
                 let value = rule.value.as_ref().and_then(|value| expressions.number(&value.text, scope));
-                fired.push(Fired { rule: number, value });
+                fired.push(Fired { rule: number, value, points: None });
             }
         }
         fired
@@ -367,6 +372,22 @@ impl Model {
         };
         self.policy.observations.iter().map(|pool| pool.conditions.each_ref().map(holds)).collect()
     }
+}
+
+/// Points by which a crowd raises the prior, as told.
+fn told_prior(policy: &Policy, hint: Hint<'_>) -> i32 {
+    let told = policy.crowds.as_ref().zip(hint.told);
+    told.and_then(|(crowds, told)| told.reasons.iter().find(|reason| reason.id == crowds.prior.id))
+        .map_or(0, |reason| reason.points)
+}
+
+/// Evidence of a crowd, which only the engine can know, as it was told.
+fn told_evidence(rule: usize, id: &str, look: &mut Look, hint: Hint<'_>) -> Option<Fired> {
+    let told = hint.told?;
+    let mut reasons = told.reasons.iter().chain(told.shadow.iter().flatten());
+    let reason = reasons.find(|reason| reason.id == id)?;
+    look.followed += 1;
+    Some(Fired { rule, value: reason.value.map(Range::exact), points: Some(reason.points) })
 }
 
 /// A limit that refuses for want of a key.

@@ -151,6 +151,14 @@ pub struct ReasonDetail {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = 3.0)]
     pub threshold: Option<f64>,
+    /// What is usual of the value, for evidence of crowds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 0.21)]
+    pub baseline: Option<f64>,
+    /// Accounts that value and baseline were measured on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = 2913, extend("x-unit" = "accounts"))]
+    pub support: Option<u32>,
     /// Window it was measured over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_ms: Option<Millis>,
@@ -253,6 +261,8 @@ impl From<&Reason> for ReasonRecord {
                 id: source.id.clone(),
                 value: finite(reason.value),
                 threshold: finite(reason.threshold),
+                baseline: finite(reason.baseline),
+                support: reason.support,
                 window_ms: source.window.map(Millis::from),
                 verdict: reason.verdict.map(VerdictWord::from),
             },

@@ -4,7 +4,7 @@ use crate::engine::policy::nearest::did_you_mean;
 use crate::engine::policy::node::{Key, Kind, Node};
 use crate::engine::policy::problem::Report;
 use crate::engine::policy::raw::{
-    Named, RawAccounts, RawAddresses, RawDuplicates, RawExemption, RawGuards, RawHold, RawLimit, RawMemory,
+    Named, RawAccounts, RawAddresses, RawCrowds, RawDuplicates, RawExemption, RawGuards, RawHold, RawLimit, RawMemory,
     RawObservation, RawPenalties, RawRetroactive, RawRule, RawScore, RawSignal, RawTime, RawType, SECTIONS,
 };
 use crate::engine::policy::reader::{At, read};
@@ -24,6 +24,7 @@ pub(in crate::engine::policy) struct Draft {
     pub(super) memory: Option<RawMemory>,
     pub(super) penalties: Option<RawPenalties>,
     pub(super) guards: Option<RawGuards>,
+    pub(super) crowds: Option<RawCrowds>,
     pub(super) lists: Vec<(At<String>, Vec<At<String>>)>,
     pub(super) networks: Vec<(At<String>, Vec<At<String>>)>,
     pub(super) attributes: Vec<(At<String>, At<RawType>)>,
@@ -59,6 +60,7 @@ impl Draft {
             "memory" => once(&mut self.memory, key, node, report),
             "penalties" => once(&mut self.penalties, key, node, report),
             "guards" => once(&mut self.guards, key, node, report),
+            "crowds" => once(&mut self.crowds, key, node, report),
             "lists" => named(&mut self.lists, node, report),
             "networks" => named(&mut self.networks, node, report),
             "attributes" => named(&mut self.attributes, node, report),

@@ -4,6 +4,7 @@
 //! gathers what is wrong. A part with an error is left out and the rest is still checked.
 
 mod condition;
+mod crowds;
 mod dimension;
 mod draft;
 mod identity;
@@ -43,6 +44,8 @@ struct Workshop<'a> {
     dimensions: Dimensions,
     ids: BTreeMap<String, Position>,
     tests: Vec<RuleTest>,
+    /// There is a section `crowds`.
+    watches_crowds: bool,
 }
 
 /// Makes a policy of a draft; hash and sources are left empty. `None` only where there is an error in the report.
@@ -58,9 +61,11 @@ pub(super) fn build(draft: Draft, report: &Report<'_>) -> Option<(Policy, Vec<Ru
         dimensions: Dimensions::new(&draft.memory, report),
         ids: BTreeMap::new(),
         tests: Vec::new(),
+        watches_crowds: draft.crowds.is_some(),
     };
     vocabulary::attributes(&mut shop, &draft);
     let signals = shop.signals(&draft);
+    let crowds = shop.crowds(&draft, &signals);
     let limits = shop.limits(&draft.limits);
     let rules = shop.rules(&draft.rules);
     let observations = shop.pools(&draft.observation);
@@ -80,6 +85,7 @@ pub(super) fn build(draft: Draft, report: &Report<'_>) -> Option<(Policy, Vec<Ru
         limits,
         rules,
         families: shop.families,
+        crowds,
         observations,
         exemptions,
         lists: shop.lists.into_iter().map(|(name, list)| (name, list.to_vec())).collect(),

@@ -3,12 +3,17 @@
 use super::condition::Reads;
 use super::quantity::within;
 use super::{About, Workshop};
+use crate::engine::crowd::Kind;
 use crate::engine::entity::EntityKind;
+use crate::engine::expr::Condition;
 use crate::engine::policy::nearest::did_you_mean;
 use crate::engine::policy::raw::{RawCase, RawRule};
 use crate::engine::policy::reader::At;
 use crate::engine::policy::{CaseRule, Effect, Rule};
 use crate::engine::verdict::Verdict;
+
+/// Weight of evidence unless stated.
+const WEIGHT: f64 = 0.7;
 
 impl Workshop<'_> {
     pub(super) fn rules(&mut self, raw: &[RawRule]) -> Vec<Rule> {
@@ -18,7 +23,7 @@ impl Workshop<'_> {
     fn rule(&mut self, raw: &RawRule) -> Option<Rule> {
         let mode = raw.mode.as_ref().map(|mode| mode.value.meaning()).unwrap_or_default();
         let family = self.family(&raw.family);
-        let when = self.condition(&raw.when, Reads::All);
+        let when = self.when(raw);
         let effect = self.effect(raw);
         let value = raw.value.as_ref().map(|value| self.number(value, Reads::All));
         let case = raw.case.as_ref().map(|case| self.case(case));
@@ -45,7 +50,46 @@ impl Workshop<'_> {
         })
     }
 
+    /// A rule with evidence speaks whenever there is any; all others have a condition.
+    fn when(&mut self, raw: &RawRule) -> Option<Condition> {
+        match (&raw.when, &raw.evidence) {
+            (Some(when), None) => self.condition(when, Reads::All),
+            (None, Some(_)) => Some(Condition::new("true".to_owned(), Box::new(|_| Some(true)))),
+            (Some(when), Some(_)) => {
+                self.report.error(when.at, "a rule with `evidence` has no condition");
+                None
+            }
+            (None, None) => {
+                self.report.error(raw.id.at, format!("`{}` needs `when`", raw.id.value));
+                None
+            }
+        }
+    }
+
+    fn evidence(&self, raw: &RawRule, name: &At<String>) -> Option<Effect> {
+        if raw.points.is_some() || raw.verdict.is_some() || raw.value.is_some() || raw.case.is_some() {
+            self.report.error(name.at, "a rule with `evidence` has no points, verdict, value or case of its own");
+        }
+        if !self.watches_crowds {
+            let message = format!("`{}`: no crowd is watched", name.value);
+            self.report.error_with(name.at, message, Some("add the section `crowds`".into()));
+        }
+        let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name.value);
+        if kind.is_none() {
+            let suggestion = did_you_mean(&name.value, &Kind::ALL.map(Kind::name));
+            self.report.error_with(name.at, format!("unknown evidence `{}`", name.value), suggestion);
+        }
+        let weight = raw.weight.as_ref().map_or(WEIGHT, |weight| weight.value);
+        if let Some(written) = raw.weight.as_ref().filter(|_| !(weight > 0.0 && weight <= 1.0)) {
+            self.report.error(written.at, "a weight is above 0 and at most 1");
+        }
+        Some(Effect::Evidence { kind: kind?, weight })
+    }
+
     fn effect(&self, raw: &RawRule) -> Option<Effect> {
+        if let Some(name) = &raw.evidence {
+            return self.evidence(raw, name);
+        }
         match (&raw.points, &raw.verdict) {
             (Some(points), None) if points.value == 0 => {
                 self.report.error_with(

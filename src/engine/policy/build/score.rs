@@ -4,6 +4,7 @@ use super::Workshop;
 use super::draft::Draft;
 use super::quantity::{number_or, within};
 use super::settings::reason;
+use crate::engine::crowd::most_points;
 use crate::engine::policy::problem::Report;
 use crate::engine::policy::raw::{RawLadder, RawScore};
 use crate::engine::policy::reader::At;
@@ -89,9 +90,12 @@ fn family(name: &str, cap: i32) -> Family {
 pub(super) fn check_reach(draft: &Draft, shop: &Workshop<'_>, rules: &[Rule]) {
     let mut sums = vec![0i32; shop.families.len()];
     for rule in rules.iter().filter(|rule| rule.mode == Mode::Live) {
-        if let Effect::Points(points) = rule.effect {
-            sums[rule.family] = sums[rule.family].saturating_add(points.max(0));
-        }
+        let most = match rule.effect {
+            Effect::Points(points) => points.max(0),
+            Effect::Evidence { weight, .. } => most_points(weight),
+            Effect::Floor(_) => 0,
+        };
+        sums[rule.family] = sums[rule.family].saturating_add(most);
     }
     let capped = sums.iter().zip(&shop.families).map(|(sum, family)| (*sum).min(family.cap));
     let most = capped.clone().fold(shop.settings.prior, i32::saturating_add);

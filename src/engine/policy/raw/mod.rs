@@ -3,10 +3,12 @@
 //! The doc comments of these types are the descriptions in the JSON Schema that editors use. Meaning (names, types,
 //! ranges) is checked when the sections are turned into a `Policy`.
 
+mod crowds;
 mod rules;
 mod settings;
 mod words;
 
+pub use crowds::*;
 pub use rules::*;
 pub use settings::*;
 pub use words::*;
@@ -45,6 +47,8 @@ pub struct RawFile {
     pub penalties: Option<RawPenalties>,
     /// What holds the machine back.
     pub guards: Option<RawGuards>,
+    /// Those who act on one target together.
+    pub crowds: Option<RawCrowds>,
     /// Named lists of text, for `x in lists.NAME`.
     pub lists: Option<Named<Vec<At<String>>>>,
     /// Named lists of networks, for `in_network(event.ip, networks.NAME)`.
@@ -66,7 +70,7 @@ pub struct RawFile {
 }
 
 /// The sections of a file, in the order of `RawFile`.
-pub const SECTIONS: [&str; 21] = [
+pub const SECTIONS: [&str; 22] = [
     "version",
     "name",
     "time",
@@ -79,6 +83,7 @@ pub const SECTIONS: [&str; 21] = [
     "memory",
     "penalties",
     "guards",
+    "crowds",
     "lists",
     "networks",
     "attributes",

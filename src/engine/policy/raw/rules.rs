@@ -157,12 +157,18 @@ pub struct RawRule {
     pub id: At<String>,
     /// Evidence family.
     pub family: At<String>,
-    /// When it fires.
-    pub when: At<Cel>,
+    /// When it fires. Not of a rule with `evidence`.
+    pub when: Option<At<Cel>>,
     /// Log-odds points it adds; 10 double the odds, negative ones speak for the actor.
     pub points: Option<At<i64>>,
     /// Or the verdict is at least this.
     pub verdict: Option<At<RawVerdict>>,
+    /// Or its points are this evidence of a crowd: crowd.age, crowd.cohort, crowd.device, crowd.network. It speaks
+    /// whenever there is any.
+    pub evidence: Option<At<String>>,
+    /// How much the evidence counts, above 0 and at most 1. Default 0.7: evidence of one family is never quite
+    /// independent.
+    pub weight: Option<At<f64>>,
     /// The value shown with the reason.
     pub value: Option<At<Cel>>,
     /// What it is held against, shown with the reason.

@@ -1,0 +1,109 @@
+//! Who was in which crowd before: for each account the last few *bursts* it was part of.
+//!
+//! A burst is a part of a crowd, a few hundred accounts that came one after the other, so that the thousands on a front
+//! page share none with each other. Accounts of a bought group meet again and again, on targets that nobody else connects;
+//! people meet by chance, or because they follow the same owner, whose targets are told apart where the owner is known.
+//! What batch systems find by comparing all pairs (CopyCatch, Beutel et al., WWW 2013; SynchroTrap, Cao et al., CCS 2014) is
+//! read off these lists while a crowd is looked at.
+
+use crate::engine::table::{Table, TableSpec};
+use crate::engine::time::{Span, Timestamp};
+
+/// Bursts that are remembered of an account.
+pub(crate) const KEPT: usize = 8;
+/// For so long.
+const IDLE: Span = Span::from_secs(30 * 86_400);
+/// Bits of a burst that say whose target it was on.
+const OWNER_BITS: u32 = 10;
+const OWNER: u32 = (1 << OWNER_BITS) - 1;
+
+/// A burst: its number above, a short hash of the target's owner below, 0 when unknown. Zero is none.
+pub(crate) type Burst = u32;
+
+/// The last bursts of one account.
+pub(crate) type Last = [Burst; KEPT];
+
+/// The bursts of all accounts.
+#[derive(Debug)]
+pub(crate) struct Bursts {
+    /// The list, and the place of the next.
+    pub(super) table: Table,
+    pub(super) next: u32,
+}
+
+impl Bursts {
+    pub(crate) fn new(budget_bytes: u64) -> Self {
+        let spec =
+            TableSpec { words: KEPT + 1, budget_bytes, idle: IDLE, spills: Vec::new(), spill_bytes: 0 };
+        Self { table: Table::admitting(spec, Vec::new()), next: 1 }
+    }
+
+    /// A new burst on a target of this owner.
+    pub(crate) fn begin(&mut self, owner: Option<u64>) -> Burst {
+        let number = self.next;
+        self.next = self.next.wrapping_add(1).max(1) & (u32::MAX >> OWNER_BITS);
+        let owner = owner.map_or(0, |owner| ((owner >> 40) as u32 & OWNER).max(1));
+        number.max(1) << OWNER_BITS | owner
+    }
+
+    /// Notes that an account is part of a burst; returns those it was part of before.
+    pub(crate) fn join(&mut self, user: u64, burst: Burst, at: Timestamp) -> Last {
+        let slot = crate::engine::look::open(&mut self.table, user, at);
+        let words = self.table.cells_mut(slot);
+        let before: Last = std::array::from_fn(|place| words[place]);
+        if !before.contains(&burst) {
+            let next = words[KEPT] as usize % KEPT;
+            words[next] = burst;
+            words[KEPT] = (next as u32 + 1) % KEPT as u32;
+        }
+        before
+    }
+
+    /// Bytes it takes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.table.bytes()
+    }
+}
+
+/// Whether meeting in both says something: they are not on targets of one known owner.
+pub(crate) fn are_apart(one: Burst, other: Burst) -> bool {
+    one >> OWNER_BITS != other >> OWNER_BITS && (one & OWNER == 0 || one & OWNER != other & OWNER)
+}
+
+/// In how many bursts that are apart from `now` two accounts met.
+pub(crate) fn shared(one: &Last, other: &Last, now: Burst) -> usize {
+    let met = |burst: &&Burst| **burst != 0 && other.contains(burst) && are_apart(**burst, now);
+    one.iter().filter(met).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_bursts_are_kept_and_each_once() {
+        let mut bursts = Bursts::new(1 << 20);
+        let at = Timestamp::from_millis(1_750_000_000_000);
+        let all: Vec<Burst> = (0..11).map(|_| bursts.begin(None)).collect();
+        let mut before = [0; KEPT];
+        for burst in &all {
+            before = bursts.join(7, *burst, at);
+            bursts.join(7, *burst, at);
+        }
+        let mut kept = before.to_vec();
+        kept.sort_unstable();
+        assert_eq!(kept, all[2..10]);
+        assert_eq!(bursts.join(8, all[0], at), [0; KEPT]);
+    }
+
+    #[test]
+    fn meeting_at_one_owner_s_targets_says_nothing() {
+        let mut bursts = Bursts::new(1 << 20);
+        let (a, b, c) = (bursts.begin(Some(5 << 40)), bursts.begin(Some(5 << 40)), bursts.begin(Some(6 << 40)));
+        let (unknown, now) = (bursts.begin(None), bursts.begin(Some(5 << 40)));
+        let one = [a, b, c, unknown, 0, 0, 0, 0];
+        assert_eq!(shared(&one, &one, now), 2);
+        assert_eq!(shared(&one, &one, bursts.begin(None)), 4);
+        assert_eq!(shared(&one, &[0; KEPT], now), 0);
+    }
+}

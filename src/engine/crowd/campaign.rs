@@ -1,0 +1,62 @@
+//! A crowd of which it is established that it was brought in: who belongs to it, and how far its corrections have come.
+
+use std::collections::BTreeSet;
+
+use super::composition::Composition;
+use super::trail::Place;
+use crate::engine::time::Timestamp;
+
+/// An established crowd.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Campaign {
+    /// Hash of the target.
+    pub(super) target: u64,
+    /// What it was judged to be last.
+    pub(super) composition: Composition,
+    /// Hashes of the accounts that belong to it.
+    pub(super) members: BTreeSet<u64>,
+    /// When it last grew.
+    pub(super) grown_at: Timestamp,
+    /// Decisions corrected so far, those that were taken back once more.
+    pub(super) corrected: u64,
+    /// A person said that it is honest: nothing is held against anybody before this.
+    pub(super) cleared_until: Option<Timestamp>,
+    /// The walk along the trail that is under way.
+    pub(super) walk: Option<Walk>,
+    /// Accounts that had come when the last walk began.
+    pub(super) walked: u64,
+}
+
+/// A walk back along the trail of a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Walk {
+    /// The next entry.
+    pub(super) at: Place,
+    /// Entries before this are final.
+    pub(super) until: Timestamp,
+    /// Whether corrections are taken back.
+    pub(super) back: bool,
+}
+
+impl Campaign {
+    /// The most members that are told apart.
+    pub(super) const MEMBERS_MAX: usize = 20_000;
+
+    /// Bytes it takes.
+    pub(super) fn bytes(&self) -> u64 {
+        4096 + self.members.len() as u64 * 24
+    }
+
+    /// Notes a member; the number of members.
+    pub(super) fn join(&mut self, user: u64, at: Timestamp) {
+        self.grown_at = self.grown_at.max(at);
+        if self.members.len() < Self::MEMBERS_MAX {
+            self.members.insert(user);
+        }
+    }
+
+    /// Whether a person has said that it is honest.
+    pub(super) fn is_cleared(&self, at: Timestamp) -> bool {
+        self.cleared_until.is_some_and(|until| at < until)
+    }
+}

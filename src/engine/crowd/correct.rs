@@ -1,0 +1,264 @@
+//! Correct: what was decided on the members of a campaign before it was known, within the time in which decisions may be
+//! revised.
+//!
+//! A walk goes back along the trail of the target, a few entries with each input. Each is weighed by what the crowd was
+//! judged to be, with what was known of it at first; when that asks for more than holds, the decision is revised. A
+//! correction only ever raises, and never to a ban. When a person clears the campaign a walk takes back what was raised.
+//! A decision that may still be answered (`recall`) is revised there, so that its revisions are counted in one place.
+
+use std::sync::Arc;
+
+use super::campaign::Walk;
+use super::entry::{self, Entry, Stand, Told};
+use super::state::Crowds;
+use super::trail::Place;
+use super::weigh::{Evidence, Verdicts, evidence, prior, score, speakers, sums};
+use crate::engine::Engine;
+use crate::engine::address::Address;
+use crate::engine::case::Case;
+use crate::engine::decision::{Decision, DecisionId, Hold, Judgement, Reason, ReasonSource};
+use crate::engine::feedback::Revision;
+use crate::engine::policy::Policy;
+use crate::engine::time::{Span, Timestamp};
+use crate::engine::timers::Timer;
+use crate::engine::verdict::Verdict;
+
+/// Entries looked at with one input.
+const ENTRIES: usize = 32;
+/// While so many revisions wait, no more are made.
+const WAITING_MAX: u64 = 256;
+/// After a campaign is cleared nothing is held against its target for this long.
+const CLEARED: Span = Span::from_secs(7 * 86_400);
+
+/// One entry on its way to a revision.
+struct Found {
+    key: u64,
+    place: Place,
+    entry: Entry,
+}
+
+impl Engine {
+    /// Goes on with the corrections that are under way.
+    pub(in crate::engine) fn correct(&mut self, cases: &mut Vec<Case>) {
+        if self.crowds.as_ref().is_none_or(|crowds| crowds.walking.is_empty()) {
+            return;
+        }
+        for _ in 0..ENTRIES {
+            if self.recall.stats().waiting >= WAITING_MAX {
+                return;
+            }
+            let Some((found, walk)) = self.crowds.as_mut().and_then(Crowds::step) else { return };
+            match walk.back {
+                true => self.take_back(found),
+                false => self.raise(found, cases),
+            }
+        }
+    }
+
+    /// A person says that a campaign on this target is honest.
+    pub(in crate::engine) fn clear_campaign(&mut self, target: u64, at: Timestamp) {
+        let Self { crowds: Some(crowds), timers, policy, .. } = self else { return };
+        let until = at.before(policy.settings.retroactive_window);
+        let Crowds { campaigns, gates, walking, .. } = crowds;
+        for (key, campaign) in campaigns.iter_mut().filter(|(_, campaign)| campaign.target == target) {
+            campaign.cleared_until = Some(at.after(CLEARED));
+            timers.set(at.after(CLEARED), Timer::CrowdEnds { key: *key });
+            let Some(gate) = gates.find(*key, at) else { continue };
+            let newest = super::gate::trail(gates.cells(gate));
+            campaign.walk = Some(Walk { at: newest, until, back: true });
+            if !walking.contains(key) {
+                walking.push(*key);
+            }
+        }
+    }
+
+    /// Raises the verdict on an entry to what is known by now.
+    fn raise(&mut self, found: Found, cases: &mut Vec<Case>) {
+        let Some(crowds) = &self.crowds else { return };
+        let Some(campaign) = crowds.campaigns.get(&found.key) else { return };
+        let member = crowds.open.get(&found.key).and_then(|crowd| crowd.of(found.entry.traits.user));
+        let (target, composition, traits) = (campaign.target, &campaign.composition, &found.entry.traits);
+        let Some(told) = &found.entry.told else { return };
+        let Some(evidence) = evidence(composition, traits, member) else { return };
+        let policy = Arc::clone(&self.policy);
+        let weighed = Weighed::new((&policy, &self.plan.prior), &found.entry, &evidence, prior(&policy.settings, composition.suspect));
+        if weighed.verdict <= found.entry.stand.now || self.is_exempt(told) {
+            return;
+        }
+        let stand = self.revise(told, found.entry.stand, weighed, traits.at);
+        let (place, key, user) = (found.place, found.key, traits.user);
+        if let Some(crowds) = &mut self.crowds {
+            crowds.trail.amend(place, key, 0, &stand.words());
+            if let Some(campaign) = crowds.campaigns.get_mut(&key) {
+                campaign.corrected += 1;
+                campaign.join(user, campaign.grown_at);
+            }
+        }
+        if let (Some(name), Some(account)) = (&told.event.target, &told.event.user) {
+            self.add_to_campaign(target, name, account, self.now, cases);
+        }
+    }
+
+    /// Takes a correction back.
+    fn take_back(&mut self, found: Found) {
+        let (stand, Some(told)) = (found.entry.stand, &found.entry.told) else { return };
+        if stand.revision == 0 || stand.now == stand.first {
+            return;
+        }
+        let policy = Arc::clone(&self.policy);
+        let weighed = Weighed::cleared((&policy, &self.plan.prior), &found.entry);
+        let stand = self.revise(told, stand, weighed, found.entry.traits.at);
+        if let Some(crowds) = &mut self.crowds {
+            crowds.trail.amend(found.place, found.key, 0, &stand.words());
+        }
+    }
+
+    /// Whether a person, or the policy, asked that crowds are not held against the user.
+    fn is_exempt(&self, told: &Told) -> bool {
+        let (Some(watched), Some(user)) = (&self.policy.crowds, &told.event.user) else { return true };
+        let entity = crate::engine::entity::Entity::new(crate::engine::entity::EntityKind::User, &**user);
+        let id = &watched.campaign.info.id;
+        let stated = self.policy.exemptions.iter().any(|stated| {
+            self.now < stated.until
+                && stated.entity == entity
+                && (stated.rules.is_empty() || stated.rules.contains(id))
+        });
+        let key = self.normalise(&entity).map(|(key, _)| key);
+        stated || key.is_some_and(|key| self.exceptions.on(key, |known| *known == entity, id, self.now).is_some())
+    }
+
+    /// Makes the next revision of a decision, and returns how it stands from then on.
+    fn revise(&mut self, told: &Told, stand: Stand, weighed: Weighed, at: Timestamp) -> Stand {
+        let known = self.recall.find(&told.id, self.now).map(|kept| kept.judgement());
+        let before = known.as_ref().map_or(DecisionId { revision: stand.revision, ..told.id }, |known| known.id);
+        let verdict = weighed.verdict;
+        let judgement = self.judgement(told, before, weighed, at);
+        let revision = Revision {
+            event: told.event.clone(),
+            topic: told.topic.clone(),
+            append_time: told.append_time,
+            judgement,
+        };
+        let decision = Decision { judgement: &revision.judgement, ..revision.decision() };
+        let budget = self.policy.settings.retroactive_budget / 2;
+        match known {
+            Some(_) => self.recall.revise(&decision),
+            None if matches!(verdict, Verdict::Challenge | Verdict::Hold) => {
+                self.recall.remember(&decision, self.now, budget);
+                self.recall.tell_later(&decision);
+            }
+            None => self.recall.tell_later(&decision),
+        }
+        Stand { now: verdict, revision: revision.judgement.id.revision, ..stand }
+    }
+
+    fn judgement(&self, told: &Told, before: DecisionId, weighed: Weighed, at: Timestamp) -> Judgement {
+        let settings = &self.policy.settings;
+        let hold = Hold { until: self.now.after(settings.hold_timeout), default: settings.hold_default };
+        let Weighed { verdict, score, reasons } = weighed;
+        Judgement {
+            id: DecisionId { revision: before.revision.saturating_add(1), ..before },
+            supersedes: Some(before),
+            address: Address::of(&told.event, settings.trusted_hops, settings.ipv6_prefix),
+            effective_at: at,
+            verdict,
+            score,
+            reasons,
+            retry_after: None,
+            hold: (verdict == Verdict::Hold).then_some(hold),
+            policy: Arc::clone(&self.policy.hash),
+            quality: Vec::new(),
+            revisable_until: at.after(settings.retroactive_window),
+        }
+    }
+}
+
+/// The policy, and the reason that carries its prior.
+type Judges<'p> = (&'p Policy, &'p Arc<ReasonSource>);
+
+/// What a decision comes to by what is known now.
+struct Weighed {
+    verdict: Verdict,
+    score: i32,
+    reasons: Vec<Reason>,
+}
+
+impl Weighed {
+    /// With what the crowd says.
+    fn new((policy, source): Judges<'_>, entry: &Entry, evidence: &Evidence, more: i32) -> Self {
+        let plain = entry.points.iter().map(|points| i32::from(*points));
+        let sums = sums(policy, plain, evidence);
+        let prior = policy.settings.prior.saturating_add(more);
+        let verdicts = Verdicts { settings: &policy.settings, prior };
+        let verdict = verdicts.of(sums.iter().copied());
+        let total = score(prior, sums.into_iter());
+        let mut reasons: Vec<Reason> =
+            speakers(policy, evidence).map(|(rule, weighed, points)| weighed.reason(&rule.info, points)).collect();
+        if let Some(watched) = &policy.crowds {
+            reasons.push(Reason::of(&watched.prior, more));
+            let campaign = Reason { verdict: Some(verdict), ..Reason::of(&watched.campaign.info, 0) };
+            reasons.push(campaign);
+        }
+        Self { verdict, score: total, reasons }.rounded_off((policy, source))
+    }
+
+    /// As it was first decided.
+    fn cleared((policy, prior): Judges<'_>, entry: &Entry) -> Self {
+        let none = Evidence::default();
+        let plain = entry.points.iter().map(|points| i32::from(*points));
+        let total = score(policy.settings.prior, sums(policy, plain, &none).into_iter());
+        let source = ReasonSource {
+            id: "campaign-cleared".to_owned(),
+            code: "CAMPAIGN_CLEARED".to_owned(),
+            family: "group".to_owned(),
+            text: "A person found that the crowd was honest".to_owned(),
+            window: None,
+        };
+        let cleared = Reason { verdict: Some(entry.stand.first), ..Reason::of(&Arc::new(source), 0) };
+        Self { verdict: entry.stand.first, score: total, reasons: vec![cleared] }.rounded_off((policy, prior))
+    }
+
+    /// With a reason for what was known before, so that the points add up, and the prior.
+    fn rounded_off(mut self, (policy, prior): Judges<'_>) -> Self {
+        let told = score(policy.settings.prior, self.reasons.iter().map(|reason| reason.points));
+        let rest = self.score.saturating_sub(told);
+        if let (Some(watched), true) = (&policy.crowds, rest != 0) {
+            self.reasons.push(Reason::of(&watched.before, rest));
+        }
+        self.reasons.retain(|reason| reason.points != 0 || reason.verdict.is_some());
+        let rank = |r: &Reason| (std::cmp::Reverse(r.verdict), std::cmp::Reverse(r.points.unsigned_abs()));
+        self.reasons.sort_by_key(rank);
+        self.reasons.push(Reason::of(prior, policy.settings.prior));
+        self
+    }
+}
+
+impl Crowds {
+    /// The next entry of a walk that is under way.
+    fn step(&mut self) -> Option<(Found, Walk)> {
+        while let Some(&key) = self.walking.first() {
+            match self.step_of(key) {
+                Some(step) => return Some(step),
+                None => {
+                    self.walking.remove(0);
+                    if let Some(campaign) = self.campaigns.get_mut(&key) {
+                        campaign.walk = None;
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    fn step_of(&mut self, key: u64) -> Option<(Found, Walk)> {
+        let campaign = self.campaigns.get_mut(&key)?;
+        let walk = campaign.walk?;
+        let before = self.trail.read(walk.at, key, &mut self.words)?;
+        let entry = entry::read(&self.words)?;
+        if entry.traits.at <= walk.until {
+            return None;
+        }
+        campaign.walk = Some(Walk { at: before, ..walk });
+        Some((Found { key, place: walk.at, entry }, walk))
+    }
+}

@@ -1,0 +1,181 @@
+//! Follow: what a decision leaves behind for the next judgements of crowds: an entry of the trail, ordinary actors, and
+//! the growth of campaigns.
+
+use std::collections::BTreeSet;
+
+use super::campaign::Walk;
+use super::entry::{self, Stand};
+use super::gate;
+use super::gathering::{Gathering, Member};
+use super::look::{CrowdLook, Says};
+use super::state::{CAMPAIGNS_MAX, Crowds, usual};
+use super::weigh::{evidence, is_member, prior, score, sums};
+use crate::engine::Engine;
+use crate::engine::binding::entity_key;
+use crate::engine::case::Case;
+use crate::engine::cases::CaseEvent;
+use crate::engine::decide::Judged;
+use crate::engine::decision::DecisionId;
+use crate::engine::entity::{Entity, EntityKind};
+use crate::engine::event::{Arrival, Event};
+use crate::engine::look::Look;
+use crate::engine::policy::Policy;
+use crate::engine::time::Timestamp;
+use crate::engine::timers::Timer;
+use crate::engine::verdict::Verdict;
+
+/// A crowd is established when two families agree that so much of it was brought in ...
+const SUSPECT: f64 = 0.15;
+/// ... and it was judged by so many accounts.
+const USERS: u32 = 30;
+/// Corrections are looked for anew when so many times the accounts have come.
+const WALK_GROWTH: u64 = 2;
+
+impl Engine {
+    /// Leaves behind what the next judgements of the crowd need of a decision.
+    pub(in crate::engine) fn follow_crowd(
+        &mut self,
+        event: &Event<'_>,
+        arrival: &Arrival<'_>,
+        look: &Look<'_>,
+        judged: &Judged,
+        id: DecisionId,
+        cases: &mut Vec<Case>,
+    ) {
+        let (Some(seen), Some(crowds)) = (&look.crowd, &mut self.crowds) else { return };
+        crowds.leave(seen, event, arrival, judged, id);
+        let speaks = seen.says.as_ref().is_some_and(|says| speaks_against(&self.policy, says));
+        if !speaks {
+            usual(&mut crowds.actions, seen.action).actors.note(&seen.traits, seen.target);
+        }
+        let Some(says) = &seen.says else { return };
+        if says.suspect >= SUSPECT && says.users >= USERS {
+            self.campaign(event, look.at, seen, says, cases);
+        }
+    }
+
+    /// Establishes the campaign on a target, or lets it grow by the actor if he belongs to it.
+    fn campaign(&mut self, event: &Event<'_>, at: Timestamp, seen: &CrowdLook, says: &Says, out: &mut Vec<Case>) {
+        let Self { crowds: Some(crowds), policy, timers, .. } = self else { return };
+        if !crowds.establish(seen, policy, at) {
+            return;
+        }
+        if let Some(campaign) = crowds.campaigns.get_mut(&seen.key)
+            && is_member(policy, &says.evidence, says.prior)
+        {
+            if campaign.members.is_empty() {
+                timers.set(at.after(policy.settings.retroactive_window), Timer::CrowdEnds { key: seen.key });
+            }
+            campaign.join(seen.traits.user, at);
+            if let (Some(target), Some(user)) = (&event.target, &event.user) {
+                self.add_to_campaign(seen.target, target, user, at, out);
+            }
+        }
+    }
+
+    /// Adds an event of a member to the case of a campaign.
+    pub(super) fn add_to_campaign(
+        &mut self,
+        hash: u64,
+        target: &str,
+        user: &str,
+        at: Timestamp,
+        out: &mut Vec<Case>,
+    ) {
+        let Some(watched) = &self.policy.crowds else { return };
+        let (info, proposal) = (&watched.campaign.info, &watched.campaign.proposal);
+        let entity = Entity::new(EntityKind::Target, target);
+        let key = entity_key(EntityKind::Target, hash);
+        if self.exceptions.on(key, |known| *known == entity, &info.id, at).is_some() {
+            return;
+        }
+        let event =
+            CaseEvent { rule: &info.id, code: &info.code, proposal, entity, account: Some(user), at };
+        self.cases.add(key ^ self.seed.bytes(info.id.as_bytes()), event, &mut self.timers, out);
+    }
+
+    /// Closes a gate that has not been busy, and forgets a campaign whose decisions are final.
+    pub(in crate::engine) fn crowd_ends(&mut self, key: u64, now: Timestamp) {
+        let Self { crowds: Some(crowds), policy, timers, .. } = self else { return };
+        let quiet = crowds.open.get(&key).map(|crowd| crowd.busy_at.after(crowd.window.times(2)));
+        if quiet.is_some_and(|end| end <= now) {
+            crowds.close(key);
+        }
+        let retroactive = policy.settings.retroactive_window;
+        let end = crowds.campaigns.get(&key).map(|campaign| {
+            campaign.grown_at.after(retroactive).max(campaign.cleared_until.unwrap_or_default())
+        });
+        if end.is_some_and(|end| end <= now) {
+            crowds.campaigns.remove(&key);
+            crowds.walking.retain(|walking| *walking != key);
+        }
+        if let Some(next) = [quiet, end].into_iter().flatten().filter(|end| *end > now).min() {
+            timers.set(next, Timer::CrowdEnds { key });
+        }
+    }
+}
+
+impl Crowds {
+    /// An entry of the trail. All that a correction tells is kept of those who could belong to a bought crowd and were not
+    /// refused.
+    fn leave(
+        &mut self,
+        seen: &CrowdLook,
+        event: &Event<'_>,
+        arrival: &Arrival<'_>,
+        judged: &Judged,
+        id: DecisionId,
+    ) {
+        if seen.gate.is_guest() {
+            return;
+        }
+        let before = gate::trail(self.gates.cells(seen.gate));
+        let told = seen.traits.can_join && judged.verdict < Verdict::Reject;
+        let stand = Stand { first: judged.verdict, now: judged.verdict, revision: 0 };
+        let told = told.then_some((event, arrival, id));
+        entry::write(&mut self.words, (stand, &seen.traits), &judged.plain, told);
+        let place = self.trail.push(seen.key, before, &self.words);
+        gate::set_trail(self.gates.cells_mut(seen.gate), place);
+    }
+
+    /// Whether the crowd on the target is established, now or since earlier; sends corrections on their way when it has
+    /// grown.
+    fn establish(&mut self, seen: &CrowdLook, policy: &Policy, at: Timestamp) -> bool {
+        let (Some(watched), Some(crowd)) = (&policy.crowds, self.open.get(&seen.key)) else { return false };
+        let known = self.campaigns.get(&seen.key).map(|campaign| campaign.walked);
+        if known.is_some_and(|walked| crowd.came < walked.saturating_mul(WALK_GROWTH)) {
+            return true;
+        }
+        if known.is_none() {
+            let members = members(policy, crowd);
+            if members.len() < watched.campaign.members || self.campaigns.len() >= CAMPAIGNS_MAX {
+                return false;
+            }
+        }
+        let campaign = self.campaigns.entry(seen.key).or_default();
+        (campaign.target, campaign.walked) = (seen.target, crowd.came);
+        campaign.composition = crowd.composition.clone();
+        let until = at.before(policy.settings.retroactive_window);
+        campaign.walk = Some(Walk { at: gate::trail(self.gates.cells(seen.gate)), until, back: false });
+        if !self.walking.contains(&seen.key) {
+            self.walking.push(seen.key);
+        }
+        true
+    }
+}
+
+/// Those whom a crowd alone makes members.
+fn members(policy: &Policy, crowd: &Gathering) -> BTreeSet<u64> {
+    let prior = prior(&policy.settings, crowd.composition.suspect);
+    let belongs = |member: &&Member| {
+        let evidence = evidence(&crowd.composition, &member.traits, Some(member));
+        evidence.is_some_and(|evidence| is_member(policy, &evidence, prior))
+    };
+    crowd.members.iter().filter(belongs).map(|member| member.traits.user).collect()
+}
+
+/// Whether a crowd says more against the actor than for him.
+fn speaks_against(policy: &Policy, says: &Says) -> bool {
+    score(0, sums(policy, std::iter::empty(), &says.evidence).into_iter()) > 0
+}
+

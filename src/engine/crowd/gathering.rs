@@ -1,0 +1,243 @@
+//! An open gate: the accounts that act on one target now, with what they look like, and what they were judged to be.
+//!
+//! The last [`Gathering::MEMBERS`] distinct accounts are kept, in a ring. It is judged again when a quarter more have
+//! come, or after a while, and not at every event, so that the cost of a crowd grows with the logarithm of its size.
+
+use std::collections::BTreeMap;
+
+use super::bursts::{Burst, Bursts, Last, are_apart, shared};
+use super::composition::Composition;
+use super::sample::Sample;
+use super::traits::Traits;
+use crate::engine::time::{Span, Timestamp};
+
+/// One account that acts on the target.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Member {
+    pub(crate) traits: Traits,
+    /// How often it acted on it while it was kept.
+    pub(crate) events: u32,
+    /// Bursts it was part of before.
+    pub(crate) bursts: Last,
+    /// How many others of the crowd it met again and again.
+    pub(crate) partners: u32,
+}
+
+/// The accounts that act on one target.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Gathering {
+    /// Hashes of target and action.
+    pub(crate) target: u64,
+    pub(crate) action: u64,
+    pub(crate) opened_at: Timestamp,
+    /// When it was last as busy as half of what opens a gate.
+    pub(crate) busy_at: Timestamp,
+    /// The longest window in which it was busy enough to open one.
+    pub(crate) window: Span,
+    /// Hash of the target's owner.
+    pub(super) owner: Option<u64>,
+    /// The burst that those who come now are part of, and how many it has.
+    pub(super) burst: (Burst, u32),
+    /// Earlier bursts that those of the crowd were part of, with how many were: those with the most.
+    pub(super) votes: Vec<(Burst, u32)>,
+    pub(super) members: Vec<Member>,
+    pub(super) next: usize,
+    /// Accounts that came, those that were forgotten meanwhile once more.
+    pub(crate) came: u64,
+    /// When it was judged: how many had come, and the time.
+    pub(super) judged: (u64, Timestamp),
+    pub(crate) composition: Composition,
+    /// Where each account is in the ring; follows from the ring.
+    pub(super) places: BTreeMap<u64, u32>,
+}
+
+/// Accounts of one burst, at most.
+const BURST_MAX: u32 = 256;
+/// Earlier bursts that are voted on.
+const VOTES_MAX: usize = 32;
+/// A crowd returns when so much of it was in one earlier burst, in percent, and so many accounts.
+const RETURNING_PERCENT: u32 = 30;
+const RETURNING_LEAST: u32 = 8;
+/// Accounts meet again and again when they were in so many bursts together before this one.
+const MET: usize = 2;
+/// Those who came before a new member that are compared with it: so many, and not longer ago.
+const NEIGHBOURS: usize = 64;
+const NEAR: Span = Span::from_secs(3600);
+
+/// It is judged first when so many have come.
+const FIRST: u64 = 15;
+/// And again after this, if anybody came.
+const AGAIN: Span = Span::from_secs(30);
+/// But no sooner than this once it is large.
+const SOONEST: Span = Span::from_secs(3);
+
+impl Gathering {
+    /// The most accounts that are kept.
+    pub(crate) const MEMBERS: usize = 512;
+    /// Bytes it takes when full.
+    pub(crate) const BYTES: u64 = (Self::MEMBERS * (size_of::<Member>() + 40) + 4096) as u64;
+
+    /// Bytes it takes.
+    pub(crate) fn bytes(&self) -> u64 {
+        (self.members.len().next_power_of_two() * size_of::<Member>() + self.places.len() * 40 + 4096) as u64
+    }
+
+    /// Notes an event of an account.
+    pub(crate) fn note(&mut self, traits: &Traits, bursts: &mut Bursts) {
+        if let Some(place) = self.places.get(&traits.user) {
+            let member = &mut self.members[*place as usize];
+            member.events = member.events.saturating_add(1);
+            member.traits.at = member.traits.at.max(traits.at);
+            return;
+        }
+        self.came += 1;
+        let member = self.member(traits, bursts);
+        if self.members.len() < Self::MEMBERS {
+            self.places.insert(traits.user, self.members.len() as u32);
+            self.members.push(member);
+        } else {
+            self.places.remove(&self.members[self.next].traits.user);
+            self.places.insert(traits.user, self.next as u32);
+            self.members[self.next] = member;
+            self.next = (self.next + 1) % Self::MEMBERS;
+        }
+    }
+
+    /// A new member with its past.
+    fn member(&mut self, traits: &Traits, bursts: &mut Bursts) -> Member {
+        if self.burst.1 == 0 || self.burst.1 >= BURST_MAX {
+            self.burst = (bursts.begin(self.owner), 0);
+        }
+        self.burst.1 += 1;
+        let before = bursts.join(traits.user, self.burst.0, traits.at);
+        let now = self.burst.0;
+        before.iter().filter(|burst| **burst != 0 && are_apart(**burst, now)).for_each(|burst| self.vote(*burst));
+        let partners = self.meet(traits, &before);
+        Member { traits: *traits, events: 1, bursts: before, partners }
+    }
+
+    /// A vote for an earlier burst: the ones with the most are kept, after Misra and Gries.
+    fn vote(&mut self, burst: Burst) {
+        if let Some((_, votes)) = self.votes.iter_mut().find(|(known, _)| *known == burst) {
+            *votes += 1;
+        } else if self.votes.len() < VOTES_MAX {
+            self.votes.push((burst, 1));
+        } else {
+            self.votes.iter_mut().for_each(|(_, votes)| *votes -= 1);
+            self.votes.retain(|(_, votes)| *votes > 0);
+        }
+    }
+
+    /// How many of those who came shortly before a new member were with it in two bursts at least; they count it too.
+    fn meet(&mut self, traits: &Traits, before: &Last) -> u32 {
+        if before.iter().filter(|burst| **burst != 0).count() < MET {
+            return 0;
+        }
+        let (len, from) = (self.members.len(), traits.at.before(NEAR));
+        let mut partners = 0;
+        for back in 1..=NEIGHBOURS.min(len) {
+            let other = &mut self.members[(self.next + len - back) % len];
+            if other.traits.at >= from && shared(before, &other.bursts, self.burst.0) >= MET {
+                other.partners = other.partners.saturating_add(1);
+                partners += 1;
+            }
+        }
+        partners
+    }
+
+    /// What is kept of an account.
+    pub(crate) fn of(&self, user: u64) -> Option<&Member> {
+        self.places.get(&user).map(|place| &self.members[*place as usize])
+    }
+
+    /// Earlier bursts that a large part of the crowd was part of.
+    fn returning(&self) -> Vec<Burst> {
+        let least = (self.members.len() as u32 * RETURNING_PERCENT / 100).max(RETURNING_LEAST);
+        self.votes.iter().filter(|(_, votes)| *votes >= least).map(|(burst, _)| *burst).collect()
+    }
+
+    /// Whether it is time to judge it again.
+    pub(crate) fn is_due(&self, at: Timestamp) -> bool {
+        let (came, then) = self.judged;
+        if self.came < FIRST || self.came == came {
+            return false;
+        }
+        let since = at.since(then);
+        let more = self.came >= came + came / 4;
+        since >= AGAIN || (more && (came < 2 * FIRST || since >= SOONEST))
+    }
+
+    /// Judges it by the accounts that acted within the window before `at`.
+    pub(crate) fn judge(&mut self, sample: &Sample, at: Timestamp) {
+        let from = at.before(self.window);
+        let crowd: Vec<&Member> = self.members.iter().filter(|member| member.traits.at > from).collect();
+        self.composition = Composition::of(&crowd, sample, self.returning());
+        self.judged = (self.came, at);
+    }
+
+    /// The ring with the places that follow from it.
+    pub(super) fn placed(mut self) -> Self {
+        self.places =
+            self.members.iter().zip(0..).map(|(member, place)| (member.traits.user, place)).collect();
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn traits(user: u64, secs: i64) -> Traits {
+        let at = Timestamp::from_millis(1_750_000_000_000 + secs * 1000);
+        Traits { user, at, ..Traits::default() }
+    }
+
+    #[test]
+    fn the_last_accounts_are_kept_and_each_once() {
+        let (mut crowd, mut bursts) = (Gathering::default(), Bursts::new(1 << 20));
+        for n in 0..2000 {
+            crowd.note(&traits(n / 2, n as i64), &mut bursts);
+        }
+        assert_eq!((crowd.came, crowd.members.len()), (1000, Gathering::MEMBERS));
+        assert!(crowd.members.iter().all(|member| member.events == 2 && member.traits.user >= 488));
+        assert_eq!(crowd.clone().placed(), crowd);
+    }
+
+    /// A group of 40 of whom 20 are on each of a row of targets: on the tenth, most have partners and came before;
+    /// strangers among them do not.
+    #[test]
+    fn those_who_meet_again_and_again_have_partners() {
+        let mut bursts = Bursts::new(1 << 20);
+        let mut last = Gathering::default();
+        for target in 0..10u64 {
+            last = Gathering::default();
+            for n in 0..20 {
+                let at = target as i64 * 3600 + n as i64;
+                last.note(&traits(1 + (n * 7 + target * 11) % 40, at), &mut bursts);
+                last.note(&traits(1000 + target * 100 + n, at), &mut bursts);
+            }
+        }
+        let (group, others): (Vec<&Member>, Vec<&Member>) =
+            last.members.iter().partition(|member| member.traits.user < 1000);
+        assert!(group.iter().filter(|member| member.partners >= 5).count() >= 16);
+        assert!(others.iter().all(|member| member.partners == 0));
+        assert!(!last.returning().is_empty());
+    }
+
+    #[test]
+    fn it_is_judged_now_and_then() {
+        let (mut crowd, mut bursts) = (Gathering::default(), Bursts::new(1 << 20));
+        let (sample, mut times) = (Sample::new(), Vec::new());
+        for n in 0..3000u32 {
+            let traits = traits(n.into(), i64::from(n) / 5);
+            crowd.note(&traits, &mut bursts);
+            if crowd.is_due(traits.at) {
+                crowd.judge(&sample, traits.at);
+                times.push(n + 1);
+            }
+        }
+        assert_eq!(times[..3], [15, 18, 22]);
+        assert!(times.len() < 40, "{times:?}");
+        assert!(*times.last().expect("some") > 2700);
+    }
+}

@@ -1,0 +1,165 @@
+//! What the devices of a crowd have in common beyond what devices have in common anyway.
+//!
+//! An image is, for each attribute, the value that is most overfull in the crowd. A device agrees with it as far as the
+//! values they share are rare: each weighs its information, `-ln` of its usual share. So a copy with two or three attributes
+//! changed still agrees, and two ordinary phones of the commonest make hardly do. Fonts or canvas that differ do not part
+//! a family that shares all else. How many ordinary devices agree as much is read off the sample: likeness is a lift too.
+
+use super::sample::Sample;
+use super::traits::ATTRIBUTES_MAX;
+
+/// Attribute values of one device, by their short hashes.
+pub(crate) type Device = [u16; ATTRIBUTES_MAX];
+
+/// Bins of agreement; the first is unknown.
+pub(crate) const AGREEMENTS: usize = 6;
+/// From this bin on a device is near the image: 60 % of the information.
+pub(crate) const NEAR: usize = 4;
+/// The least share of a crowd that a value of an image has.
+const LEAST_SHARE: f64 = 0.1;
+/// Standard deviations beyond chance.
+const SIGMAS: f64 = 4.0;
+/// An image has so many attributes, at least.
+const LEAST_ATTRIBUTES: usize = 3;
+
+/// What some devices have in common.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Image {
+    /// 0 where they have nothing in common.
+    pub(super) values: Device,
+    /// Information of each value, in nats.
+    pub(super) weights: [f64; ATTRIBUTES_MAX],
+}
+
+impl Image {
+    /// The image of some devices, if they have one.
+    pub(crate) fn of(devices: &[Device], sample: &Sample) -> Option<Self> {
+        let mut image = Self::default();
+        let mut column = Vec::with_capacity(devices.len());
+        for attribute in 0..ATTRIBUTES_MAX {
+            column.clear();
+            column.extend(devices.iter().map(|device| device[attribute]).filter(|value| *value != 0));
+            if let Some(value) = overfull(&mut column, |value| sample.share(attribute, value)) {
+                image.values[attribute] = value;
+                image.weights[attribute] = -libm::log(sample.share(attribute, value).min(1.0));
+            }
+        }
+        let attributes = image.values.iter().filter(|value| **value != 0).count();
+        (attributes >= LEAST_ATTRIBUTES).then_some(image)
+    }
+
+    /// The bin of a device's agreement with it: 0 when too little is known of the device, else 1 to 5, by fifths of the
+    /// information.
+    pub(crate) fn agreement(&self, device: &Device) -> usize {
+        let (mut shared, mut known, mut all) = (0.0, 0.0, 0.0);
+        for ((value, weight), own) in self.values.iter().zip(&self.weights).zip(device) {
+            all += weight;
+            known += if *own == 0 { 0.0 } else { *weight };
+            shared += if own == value { *weight } else { 0.0 };
+        }
+        if known < all / 2.0 || all <= 0.0 {
+            return 0;
+        }
+        (1 + (shared / known * 5.0) as usize).min(AGREEMENTS - 1)
+    }
+}
+
+/// The value with the largest excess over its usual share, if chance does not explain it. Sorts the column.
+fn overfull(column: &mut [u16], usual: impl Fn(u16) -> f64) -> Option<u16> {
+    column.sort_unstable();
+    let n = column.len() as f64;
+    let mut best: Option<(f64, u16)> = None;
+    for run in column.chunk_by(|a, b| a == b) {
+        let count = run.len() as f64;
+        if count < LEAST_SHARE * n {
+            continue;
+        }
+        let expected = n * usual(run[0]);
+        let excess = count - expected;
+        if excess >= SIGMAS * libm::sqrt(expected + 1.0) && best.is_none_or(|(most, _)| excess > most) {
+            best = Some((excess, run[0]));
+        }
+    }
+    best.map(|(_, value)| value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::traits::Traits;
+    use super::*;
+    use crate::engine::time::Timestamp;
+
+    /// A pseudo-random number below `bound` that is a function of two others.
+    fn draw(a: u64, b: u64, bound: u64) -> u64 {
+        let mixed = (a.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ b.wrapping_mul(0xd6e8_feb8_6659_fd93))
+            .wrapping_mul(0xa076_1d64_78bd_642f);
+        (mixed >> 33) % bound
+    }
+
+    /// Twelve attributes: few values each, one of which half of all devices have.
+    fn ordinary(n: u64) -> Device {
+        let mut device = [0; ATTRIBUTES_MAX];
+        for (attribute, value) in device[..12].iter_mut().enumerate() {
+            let attribute = attribute as u64;
+            *value = match draw(n, attribute, 2) {
+                0 => 1,
+                _ => 2 + draw(n, attribute + 100, 2 + attribute * 3) as u16,
+            };
+        }
+        device
+    }
+
+    fn copy(n: u64, changed: u64) -> Device {
+        let mut device = [0; ATTRIBUTES_MAX];
+        (0..12).for_each(|attribute| device[attribute] = 40 + attribute as u16);
+        for change in 0..changed {
+            device[(draw(n, change + 500, 12)) as usize] = 900 + draw(n, change, 90) as u16;
+        }
+        device
+    }
+
+    fn sample() -> Sample {
+        let mut sample = Sample::new();
+        for user in 0..3000u64 {
+            let traits = Traits {
+                user: user.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+                at: Timestamp::from_millis(1_750_000_000_000 + user as i64 * 300),
+                device: ordinary(user),
+                ..Traits::default()
+            };
+            sample.note(&traits, user << 32);
+        }
+        sample
+    }
+
+    #[test]
+    fn copies_with_some_attributes_changed_agree_and_others_do_not() {
+        let sample = sample();
+        for changed in [0, 2, 4] {
+            let mut crowd: Vec<Device> = (0..120).map(|n| copy(n, changed)).collect();
+            crowd.extend((5000..5080).map(ordinary));
+            let image = Image::of(&crowd, &sample).expect("they are alike");
+            let near = |device: &&Device| image.agreement(device) >= NEAR;
+            let (copies, others) =
+                (crowd[..120].iter().filter(near).count(), crowd[120..].iter().filter(near).count());
+            assert!(copies >= 108 && others == 0, "{changed} changed: {copies} copies, {others} others");
+        }
+    }
+
+    #[test]
+    fn an_ordinary_crowd_has_no_image() {
+        let crowd: Vec<Device> = (9000..9400).map(ordinary).collect();
+        assert_eq!(Image::of(&crowd, &sample()), None);
+    }
+
+    #[test]
+    fn what_is_unknown_neither_agrees_nor_differs() {
+        let sample = sample();
+        let crowd: Vec<Device> = (0..100).map(|n| copy(n, 1)).collect();
+        let image = Image::of(&crowd, &sample).expect("they are alike");
+        let mut half = copy(0, 0);
+        half[..4].fill(0);
+        assert_eq!(image.agreement(&half), AGREEMENTS - 1);
+        assert_eq!(image.agreement(&[0; ATTRIBUTES_MAX]), 0);
+    }
+}

@@ -1,0 +1,128 @@
+//! All that is remembered of crowds, and the account of it.
+
+use std::collections::BTreeMap;
+
+use super::campaign::Campaign;
+use super::bursts::Bursts;
+use super::gate::{self, WINDOWS_MAX};
+use super::gathering::Gathering;
+use super::quantile::Quantile;
+use super::sample::Sample;
+use super::trail::Trail;
+use crate::engine::policy::{Crowds as Watched, Policy, Settings};
+use crate::engine::table::{Table, TableSpec};
+
+/// Actions whose targets and actors are told apart; further ones share the last.
+pub(super) const ACTIONS_MAX: usize = 8;
+/// The most campaigns that are remembered.
+pub(super) const CAMPAIGNS_MAX: usize = 1000;
+
+/// Bytes of what is usual for one action.
+const USUAL_BYTES: u64 = Sample::BYTES + WINDOWS_MAX as u64 * Quantile::BYTES;
+
+/// What is remembered of crowds.
+#[derive(Debug)]
+pub(crate) struct Crowds {
+    /// By target: four words each.
+    pub(crate) gates: Table,
+    /// Open gates, by the key of their target.
+    pub(super) open: BTreeMap<u64, Gathering>,
+    /// Established crowds, by the key of their target.
+    pub(super) campaigns: BTreeMap<u64, Campaign>,
+    /// Campaigns with a walk under way.
+    pub(super) walking: Vec<u64>,
+    /// By action.
+    pub(super) actions: BTreeMap<u64, Usual>,
+    pub(super) trail: Trail,
+    /// Who was in which crowd before.
+    pub(super) bursts: Bursts,
+    /// Bytes that open gates may take.
+    pub(super) open_budget: u64,
+    pub(super) open_bytes: u64,
+    /// Open gates that were given up for want of room.
+    pub(super) given_up: u64,
+    /// Room that is used again.
+    pub(super) words: Vec<u32>,
+}
+
+/// What is usual for one action.
+#[derive(Clone, Debug)]
+pub(crate) struct Usual {
+    /// By window.
+    pub(super) busy: [Quantile; WINDOWS_MAX],
+    pub(super) actors: Sample,
+}
+
+/// The account of what is remembered of crowds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CrowdStats {
+    /// Open gates.
+    pub open: u64,
+    /// Established crowds that are remembered.
+    pub campaigns: u64,
+    /// Bytes of everything but the trail.
+    pub bytes: u64,
+    /// Bytes of the trail.
+    pub trail_bytes: u64,
+    /// Open gates that were given up for want of room.
+    pub given_up: u64,
+}
+
+impl Crowds {
+    /// Nothing remembered yet; `None` when the policy watches no crowds.
+    pub(crate) fn new(policy: &Policy) -> Option<Self> {
+        let watched = policy.crowds.as_ref()?;
+        let gates = gates(watched, &policy.settings);
+        Some(Self {
+            open_budget: open_budget(watched),
+            gates: Table::admitting(gates, Vec::new()),
+            open: BTreeMap::new(),
+            campaigns: BTreeMap::new(),
+            walking: Vec::new(),
+            actions: BTreeMap::new(),
+            bursts: Bursts::new(watched.budget / 4),
+            trail: Trail::new(policy.settings.retroactive_budget / 2),
+            open_bytes: 0,
+            given_up: 0,
+            words: Vec::new(),
+        })
+    }
+
+    /// The account.
+    pub(crate) fn stats(&self) -> CrowdStats {
+        let usual = self.actions.len() as u64 * USUAL_BYTES;
+        let campaigns: u64 = self.campaigns.values().map(Campaign::bytes).sum();
+        CrowdStats {
+            open: self.open.len() as u64,
+            campaigns: self.campaigns.len() as u64,
+            bytes: self.gates.bytes() + self.bursts.bytes() + self.open_bytes + usual + campaigns,
+            trail_bytes: self.trail.bytes(),
+            given_up: self.given_up,
+        }
+    }
+}
+
+/// A quarter of the budget is for gates, another for bursts.
+fn gates(watched: &Watched, settings: &Settings) -> TableSpec {
+    TableSpec {
+        words: gate::words(watched.people.len()),
+        budget_bytes: watched.budget / 4,
+        idle: settings.retroactive_window.plus(watched.longest()),
+        spills: Vec::new(),
+        spill_bytes: 0,
+    }
+}
+
+/// What is left once all samples are full, and room for campaigns is set aside.
+fn open_budget(watched: &Watched) -> u64 {
+    let usual = ACTIONS_MAX as u64 * USUAL_BYTES;
+    (watched.budget / 2).saturating_sub(usual).saturating_mul(3).div_euclid(4).max(4 * Gathering::BYTES)
+}
+
+/// What is usual for an action.
+pub(super) fn usual(actions: &mut BTreeMap<u64, Usual>, action: u64) -> &mut Usual {
+    let is_known = actions.len() < ACTIONS_MAX || actions.contains_key(&action);
+    let shared = || actions.last_key_value().map_or(action, |(last, _)| *last);
+    let action = if is_known { action } else { shared() };
+    actions.entry(action).or_insert_with(|| Usual { busy: Default::default(), actors: Sample::new() })
+}
