@@ -97,18 +97,15 @@ mod tests {
     }
 
     fn judgement(verdict: Verdict, reasons: &[(&str, Option<Verdict>)]) -> Judgement {
-        let reason = |(id, verdict): &(&str, Option<Verdict>)| Reason {
-            source: Arc::new(ReasonSource {
+        let reason = |(id, verdict): &(&str, Option<Verdict>)| {
+            let source = ReasonSource {
                 id: (*id).to_owned(),
                 code: "C".into(),
                 family: "f".into(),
                 text: "t".into(),
                 window: None,
-            }),
-            points: 0,
-            verdict: *verdict,
-            value: None,
-            threshold: None,
+            };
+            Reason { verdict: *verdict, ..Reason::of(&Arc::new(source), 0) }
         };
         Judgement {
             id: DecisionId { partition: 0, offset: 0, digest: 0, revision: 0 },

@@ -83,7 +83,7 @@ fn reason(id: &str, text: &str, points: i32) -> Reason {
         text: text.to_owned(),
         window: Some(Span::from_secs(60)),
     });
-    Reason { source, points, verdict: None, value: Some(31.0), threshold: Some(30.0) }
+    Reason { value: Some(31.0), threshold: Some(30.0), ..Reason::of(&source, points) }
 }
 
 fn sample(event: &Event<'_>) -> Judgement {
