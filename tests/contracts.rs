@@ -255,6 +255,8 @@ fn judgement(verdict: Verdict, full: bool) -> Judgement {
         verdict: full.then_some(verdict),
         value: full.then_some(0.1 + 0.2),
         threshold: full.then_some(1e300),
+        baseline: full.then_some(0.5),
+        support: full.then_some(u32::MAX),
     };
     let codes = [QualityCode::Late, QualityCode::Backlog, QualityCode::IdConflict];
     Judgement {
