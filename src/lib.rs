@@ -26,6 +26,7 @@
 //! | [`state`] | checkpoints on disk: segments, manifest, lock | Kafka, what the pages mean |
 //! | [`pipeline`] | who runs what: threads, batches, shards | how a verdict is made |
 //! | [`replay`] | the engine over files; the tests beside rules | Kafka |
+//! | [`evaluate`] | labelled events through the engine: how well it detects, and how sure that is | Kafka; how a verdict is made |
 //! | [`verify`] | a reference model of the engine; a checker of what topics hold | Kafka; how the engine does it |
 //! | [`sim`] | simulated traffic, honest and not | how it will be judged |
 //! | [`desk`] | HTTP: metrics, health, subjects | the engine's state |

@@ -1,7 +1,8 @@
 //! A trial: labelled lines through the engine, into the book.
 //!
 //! The engine and the way to it are those of a replay. When all lines are through, time goes on for a minute in steps
-//! of a second, as it does on an idle stream, and until every revision that waits has been told.
+//! of a second, as it does on an idle stream; then the engine is asked on until nothing waits and it has told nothing
+//! for a while, for corrections are made a few with each input.
 
 use super::book::Book;
 use super::label::Label;
@@ -11,7 +12,9 @@ use crate::replay::{Drive, Heard, Options};
 
 /// How long time goes on after the last line, seconds.
 const SETTLE_SECONDS: i64 = 60;
-/// No queue of revisions is longer than this many ticks' worth: 64 million events.
+/// So many ticks without a revision are the end.
+const SILENT_TICKS: u32 = 256;
+/// The end, whatever comes: 64 revisions a tick are 64 million.
 const TICKS_MAX: i64 = 1_000_000;
 
 /// See the module.
@@ -40,14 +43,16 @@ impl<'e> Trial<'e> {
 
     /// Ends the trial.
     pub fn end(mut self) -> Book {
+        let mut silent = 0;
         for second in 1..=TICKS_MAX {
-            let waiting = self.drive.engine().remembered().waiting > 0;
-            if second > SETTLE_SECONDS && !waiting {
+            let waits = self.drive.engine().remembered().waiting > 0;
+            if second > SETTLE_SECONDS && !waits && silent >= SILENT_TICKS {
                 break;
             }
-            // Beyond the minute only what waits is told; nothing else is to expire.
+            // Beyond the minute only what is under way goes on; nothing else is to expire.
             let passed = Span::from_secs(second.min(SETTLE_SECONDS));
             let outputs = self.drive.tick(self.book.now.after(passed));
+            silent = if outputs.revisions.is_empty() { silent.saturating_add(1) } else { 0 };
             self.book.told(outputs);
         }
         self.book.close();

@@ -43,7 +43,7 @@ pub(super) fn open(path: &Path) -> Result<File, Failure> {
 pub(super) fn tell(
     args: &EvaluateArgs,
     document: &impl Serialize,
-    head: Head,
+    head: &Head,
     sections: &[Section],
 ) -> Result<(), Failure> {
     let json = || serde_json::to_string_pretty(document).expect("figures are numbers and text") + "\n";
@@ -51,7 +51,7 @@ pub(super) fn tell(
         write(path, &json())?;
     }
     if let Some(path) = &args.report {
-        write(path, &report::page(&head, sections))?;
+        write(path, &report::page(head, sections))?;
     }
     match args.print {
         Shown::Json => print(&json()),

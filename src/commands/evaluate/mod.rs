@@ -119,6 +119,6 @@ fn told(args: &EvaluateArgs, document: &Document<'_>) -> Result<u8, Failure> {
     );
     let events = args.events.as_ref().map(files::name).unwrap_or_default();
     let head = Head { title: format!("Evaluation of {events}"), facts };
-    files::tell(args, document, head, &report::sections(document.figures))?;
+    files::tell(args, document, &head, &report::sections(document.figures))?;
     Ok(exit::OK)
 }

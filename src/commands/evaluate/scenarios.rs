@@ -106,5 +106,5 @@ fn told(args: &EvaluateArgs, document: &Document<'_>) -> Result<(), Failure> {
     ];
     let head = Head { title: "Simulated scenarios".to_owned(), facts };
     let sections = report::suite(document.bounds, document.runs, document.honest, document.ablation);
-    files::tell(args, document, head, &sections)
+    files::tell(args, document, &head, &sections)
 }

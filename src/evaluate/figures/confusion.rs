@@ -29,19 +29,19 @@ pub struct Confusion {
 }
 
 /// The counts at every level above allow, weakest first.
-pub fn confusions<'a>(accounts: impl Iterator<Item = &'a Account> + Clone, unit: Unit) -> Vec<Confusion> {
-    Verdict::ALL[1..].iter().map(|level| confusion(accounts.clone(), unit, *level)).collect()
+pub fn confusions<'a>(accounts: &(impl Iterator<Item = &'a Account> + Clone), unit: Unit) -> Vec<Confusion> {
+    Verdict::ALL[1..].iter().map(|level| confusion(accounts, unit, *level)).collect()
 }
 
 /// The counts at one level, which is above allow.
 pub fn confusion<'a>(
-    accounts: impl Iterator<Item = &'a Account> + Clone,
+    accounts: &(impl Iterator<Item = &'a Account> + Clone),
     unit: Unit,
     level: Verdict,
 ) -> Confusion {
     let side = |account: &Account, kind| counted(account, unit, kind, level);
-    let recall = Rate::over(accounts.clone(), unit, |account| side(account, Kind::Attack));
-    let wrong = Rate::over(accounts.clone(), unit, |account| side(account, Kind::Honest));
+    let recall = Rate::over(accounts, unit, |account| side(account, Kind::Attack));
+    let wrong = Rate::over(accounts, unit, |account| side(account, Kind::Honest));
     let precision = Rate::over(accounts, unit, |account| {
         let (hits, _) = side(account, Kind::Attack);
         (hits, hits + side(account, Kind::Honest).0)

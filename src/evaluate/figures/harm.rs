@@ -70,7 +70,7 @@ pub fn harm<'a>(accounts: impl Iterator<Item = &'a Account> + Clone, exits: &Exi
         |cause: Cause| honest.clone().filter(|account| account.banned[cause as usize]).count() as u64;
     Harm {
         accounts: all,
-        acted_on: Rate::over(honest.clone(), super::Unit::Accounts, |account| (is_acted_on(account), 1)),
+        acted_on: Rate::over(&honest, super::Unit::Accounts, |account| (is_acted_on(account), 1)),
         met: cells.map(|cell| met(cell.0, cell.1, count(cell))).collect(),
         banned: Cause::ALL.map(|cause| met(Verdict::Block, cause, banned(cause))).into(),
         exits: by_exit(honest.map(|account| (size(account, exits), is_acted_on(account)))),

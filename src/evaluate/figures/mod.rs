@@ -105,8 +105,8 @@ impl Figures {
         let all = book.accounts.list().iter();
         Self {
             read: Read::of(book),
-            accounts: confusions(all.clone(), Unit::Accounts),
-            events: confusions(all.clone(), Unit::Events),
+            accounts: confusions(&all, Unit::Accounts),
+            events: confusions(&all, Unit::Events),
             harm: harm(all.clone(), &book.exits),
             actions: actions(book),
             scenarios: scenarios(book, groups),
@@ -152,8 +152,8 @@ fn scenarios(book: &Book, groups: &Groups) -> Vec<ScenarioFigures> {
         let accounts = book.accounts.list().iter().filter(|account| of_account(account) == Some(name));
         ScenarioFigures {
             scenario: name.to_owned(),
-            accounts: confusion(accounts.clone(), Unit::Accounts, Verdict::Demote),
-            events: confusion(accounts.clone(), Unit::Events, Verdict::Demote),
+            accounts: confusion(&accounts, Unit::Accounts, Verdict::Demote),
+            events: confusion(&accounts, Unit::Events, Verdict::Demote),
             harm: harm(accounts, &book.exits),
         }
     };

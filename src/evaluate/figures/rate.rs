@@ -34,7 +34,7 @@ impl Rate {
 
     /// Over accounts: `count` gives hits and units of each.
     pub fn over<'a>(
-        accounts: impl Iterator<Item = &'a Account> + Clone,
+        accounts: &(impl Iterator<Item = &'a Account> + Clone),
         unit: Unit,
         count: impl Fn(&Account) -> (u64, u64),
     ) -> Self {

@@ -59,7 +59,7 @@ impl Row {
         self.fields.iter().map(|field| field.text.trim())
     }
 
-    /// Line and column of a field, from 1; of the row's end, when it has no such field.
+    /// Line and column of a field, from 1; of the last one, when it has no such field.
     pub(super) fn place(&self, place: usize) -> (u64, u64) {
         let field = self.fields.get(place).or(self.fields.last());
         field.map_or((self.line, 1), |field| (field.line, field.before + 1))
@@ -164,7 +164,7 @@ impl Parser {
         while let Some((c, at)) = chars.next() {
             match c {
                 '"' if self.open && chars.next_if(|(next, _)| *next == '"').is_some() => {
-                    self.field.text.push('"')
+                    self.field.text.push('"');
                 }
                 '"' if self.open => self.open = false,
                 '"' if self.field.text.trim().is_empty() => {

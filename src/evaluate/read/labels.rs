@@ -145,7 +145,8 @@ impl Labels {
             (Some(event), user) => self.event(event, user.unwrap_or_default(), label, row.line),
             (None, Some(user)) => {
                 let label = AccountLabel { label, from, met: false, line: row.line };
-                self.accounts.insert(user.into(), label).is_some()
+                let before = self.accounts.insert(user.into(), label);
+                before.is_some_and(|before| (before.label, before.from) != (label.label, from))
             }
             (None, None) => {
                 let at = || place(name, (row.line, 1));
@@ -156,19 +157,18 @@ impl Labels {
             faults.note(
                 "label repeated",
                 || place(name, (row.line, 1)),
-                "was labelled before; this row counts",
+                "was labelled otherwise before; this row counts",
             );
         }
     }
 
     fn event(&mut self, event: &str, user: &str, label: Label, line: u64) -> bool {
         let new = EventLabel { label, user: user.into(), met: false, line };
-        match self.events.get(event) {
-            Some(known) if *known.user != *user => {
-                self.events.insert(both(event, user).into(), new).is_some()
-            }
-            _ => self.events.insert(event.into(), new).is_some(),
-        }
+        let before = match self.events.get(event) {
+            Some(known) if *known.user != *user => self.events.insert(both(event, user).into(), new),
+            _ => self.events.insert(event.into(), new),
+        };
+        before.is_some_and(|before| before.label != label)
     }
 }
 

@@ -73,8 +73,9 @@ impl Session {
 
     fn lines(&mut self, trial: &mut Trial<'_>, name: &str, from: Box<dyn Read>) -> io::Result<u64> {
         let mut lines = Lines::new(from);
-        let group = self.groups.number(&self.mapping.scenario, "");
-        let fallback = self.mapping.label.map(|kind| Label::plain(kind, group));
+        let groups = &mut self.groups;
+        let fallback = self.mapping.label;
+        let fallback = fallback.map(|kind| Label::plain(kind, groups.number(&self.mapping.scenario, "")));
         let mut line = 0;
         while lines.advance()? {
             let mut block = lines.lines();

@@ -32,7 +32,7 @@ pub fn sections(figures: &Figures) -> Vec<Section> {
     if !figures.honest_groups.is_empty() {
         sections.push(honest_groups(figures));
     }
-    sections.push(actions(figures));
+    sections.extend([actions(figures), areas(figures)]);
     for (title, curve) in [("accounts", &figures.account_curve), ("events", &figures.event_curve)] {
         sections.push(over_the_score(title, curve));
     }
@@ -194,6 +194,16 @@ fn actions(figures: &Figures) -> Section {
     Section::table("Events by action and last verdict", &heads, rows.collect())
 }
 
+fn areas(figures: &Figures) -> Section {
+    let curves = [("accounts", &figures.account_curve), ("events", &figures.event_curve)];
+    let rows = curves.into_iter().filter_map(|(unit, curve)| {
+        let area = curve.area_under_roc?;
+        Some(vec![unit.to_owned(), format!("{area:.4}")])
+    });
+    Section::table("The score alone", &["unit", "area under the ROC curve"], rows.collect())
+        .noted("The chance that an attack has a higher score than an honest one, ties halved.")
+}
+
 fn over_the_score(unit: &str, curve: &Curve) -> Section {
     let every = curve.points.len().div_ceil(THRESHOLDS_SHOWN).max(1);
     let last = curve.points.len().saturating_sub(1);
@@ -204,19 +214,15 @@ fn over_the_score(unit: &str, curve: &Curve) -> Section {
         let shares = [share(point.precision), share(point.recall), share(point.false_positive_rate)];
         std::iter::once(point.threshold.to_string()).chain(counts).chain(shares).collect()
     });
-    let area = curve
-        .area_under_roc
-        .map_or("not defined: there is one kind only".to_owned(), |area| format!("{area:.4}"));
     let heads = ["score at least", "true pos.", "false pos.", "precision", "recall", "false-positive rate"];
     Section {
         charts: charts(unit, curve),
         page_only: true,
         ..Section::table(format!("A threshold over the score: {unit}"), &heads, rows.collect())
     }
-    .noted(format!(
-        "The score alone, without the floors of rules, limits and bans; an account has the highest score of its \
-         events. Area under the ROC curve: {area}."
-    ))
+    .noted(
+        "The score alone, without the floors of rules, limits and bans; an account has the highest score of its events.",
+    )
 }
 
 fn charts(unit: &str, curve: &Curve) -> Vec<Chart> {

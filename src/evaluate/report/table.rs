@@ -4,14 +4,15 @@ use std::fmt::Write;
 
 /// Appends a table below a title; cells are as wide as the widest of their column.
 pub(super) fn table(out: &mut String, title: &str, heads: &[&str], rows: &[impl AsRef<[String]>]) {
+    let shown = |row: &[String]| row.iter().map(|cell| visible(cell)).collect::<Vec<_>>();
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| shown(row.as_ref())).collect();
     let width = |column: usize| {
-        let cells = rows.iter().filter_map(|row| row.as_ref().get(column)).map(|cell| cell.chars().count());
+        let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
         cells.chain([heads[column].chars().count()]).max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..heads.len()).map(width).collect();
     let line = |cells: &mut dyn Iterator<Item = &str>| {
-        let padded: Vec<String> =
-            cells.zip(&widths).map(|(cell, width)| format!("{:<width$}", visible(cell))).collect();
+        let padded: Vec<String> = cells.zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
         padded.join("  ").trim_end().to_owned()
     };
     writeln!(out, "\n{title}").expect("memory takes all");
@@ -19,7 +20,7 @@ pub(super) fn table(out: &mut String, title: &str, heads: &[&str], rows: &[impl 
         writeln!(out, "  {}", line(&mut heads.iter().copied())).expect("memory takes all");
     }
     for row in rows {
-        let row = line(&mut row.as_ref().iter().map(String::as_str));
+        let row = line(&mut row.iter().map(String::as_str));
         writeln!(out, "  {row}").expect("memory takes all");
     }
 }

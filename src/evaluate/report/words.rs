@@ -19,10 +19,11 @@ pub(super) fn clustered(rate: &Rate) -> String {
     })
 }
 
-/// Percent, with as many digits as small rates need.
+/// Percent, with as many digits as rates near none and near all need.
 pub(super) fn percent(rate: f64) -> String {
     let percent = 100.0 * rate;
-    if percent == 0.0 || percent >= 10.0 { format!("{percent:.1}") } else { format!("{percent:.4}") }
+    let is_near_an_end = (percent > 0.0 && percent < 10.0) || (percent > 99.0 && percent < 100.0);
+    if is_near_an_end { format!("{percent:.4}") } else { format!("{percent:.1}") }
 }
 
 /// Seconds, or never.
@@ -39,4 +40,15 @@ pub(super) fn named(name: &str) -> String {
 pub(super) fn group(scenario: &str, group: &str) -> String {
     let parts: Vec<&str> = [scenario, group].into_iter().filter(|part| !part.is_empty()).collect();
     named(&parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_near_the_ends_have_more_digits() {
+        let shown = [0.0, 0.0005, 0.0999, 0.5, 0.985, 0.99965, 1.0].map(percent);
+        assert_eq!(shown, ["0.0", "0.0500", "9.9900", "50.0", "98.5", "99.9650", "100.0"]);
+    }
 }
