@@ -176,6 +176,10 @@ impl Setting {
         self.world.as_mut().expect("every scenario begins with its background")
     }
 
+    pub(in crate::sim) fn articles(&self) -> &Articles {
+        &self.world().articles
+    }
+
     /// People and dice at once, for those who are recruited.
     pub(in crate::sim) fn people_and_dice(&mut self) -> (&mut People, &mut Dice) {
         let world = self.world.as_mut().expect("every scenario begins with its background");

@@ -506,7 +506,9 @@ fn honest_crowds_are_as_hard_as_they_say() {
     );
     let fleet = crowd("company-fleet");
     let mut images: BTreeMap<_, BTreeSet<&String>> = BTreeMap::new();
-    fleet.iter().for_each(|like| _ = (images.entry(&like.3).or_default().insert(&like.1)));
+    for like in &fleet {
+        images.entry(&like.3).or_default().insert(&like.1);
+    }
     let exits = images.values().map(BTreeSet::len).max().unwrap_or(0);
     assert!(fleet.len() >= 850 && exits > 150, "one image behind {exits} exits");
 }
