@@ -64,6 +64,8 @@ fn tight() -> Vec<(&'static str, &'static str)> {
         ("dimension: 128MB", "dimension: 1MB"),
         ("\"user+target+action\": 512MB", "\"user+target+action\": 1MB"),
         ("horizon: 1h, budget: 64MB", "horizon: 2m, budget: 128KB"),
+        ("retroactive: { window: 24h, budget: 128MB }", "retroactive: { window: 5m, budget: 512KB }"),
+        ("  budget: 64MB\n  code: CROWD_PRIOR", "  budget: 1MB\n  code: CROWD_PRIOR"),
     ]
 }
 
@@ -103,7 +105,8 @@ fn command(number: usize, at: Timestamp) -> Command {
 fn tell(engine: &mut Engine, input: Input<'_>) -> String {
     let mut out = Outputs::default();
     let outcome = engine.apply(input, &mut out);
-    format!("{outcome:?} {:?} {:?} {:?} {:?}\n", out.judgement, out.shadow, out.bans, out.cases)
+    let Outputs { judgement, shadow, bans, cases, revisions, .. } = out;
+    format!("{outcome:?} {judgement:?} {shadow:?} {bans:?} {cases:?} {revisions:?}\n")
 }
 
 /// How the pages of a cut are fetched.

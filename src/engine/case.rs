@@ -26,8 +26,34 @@ pub struct Case {
     pub events: u64,
     /// The first accounts that belong to it, in order of appearance; a bounded sample.
     pub accounts: Vec<String>,
+    /// What is known of the crowd, when the case is about a campaign.
+    pub campaign: Option<CampaignFacts>,
     /// What a person decided; with [`CaseStatus::Resolved`] only.
     pub resolution: Option<Resolution>,
+}
+
+/// What is known of an established crowd.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CampaignFacts {
+    /// Accounts that belong to it so far.
+    pub members: u64,
+    /// Earlier decisions on its members that were corrected so far.
+    pub corrected: u64,
+    /// The share of those who act on the target that two kinds of evidence agree was brought in, in percent.
+    pub share: u8,
+    /// Accounts by which it was judged last.
+    pub judged: u32,
+    /// What each kind of evidence says.
+    pub evidence: Vec<CampaignEvidence>,
+}
+
+/// What one kind of evidence says of a crowd.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CampaignEvidence {
+    /// Its name in policies, such as `crowd.age`.
+    pub kind: String,
+    /// The share of the crowd that it says was brought in, in percent.
+    pub share: u8,
 }
 
 /// What a person decided about a case.

@@ -10,7 +10,7 @@ mod saved;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-use super::case::{Case, CaseStatus, Resolution};
+use super::case::{CampaignFacts, Case, CaseStatus, Resolution};
 use super::entity::Entity;
 use super::key::Prehashed;
 use super::time::{Span, Timestamp};
@@ -61,6 +61,8 @@ pub struct CaseEvent<'a> {
     pub account: Option<&'a str>,
     /// When.
     pub at: Timestamp,
+    /// What is known of the crowd, for a campaign.
+    pub campaign: Option<&'a CampaignFacts>,
 }
 
 impl Cases {
@@ -85,13 +87,12 @@ impl Cases {
             self.refused += 1;
             return;
         }
-        let account = event.account;
-        let at = event.at;
+        let (account, at, campaign) = (event.account, event.at, event.campaign);
         let open = self.open.entry(key).or_insert_with(|| {
             timers.set(at.after(Self::QUIET), Timer::CaseQuiet { key });
             Open::new(event, before)
         });
-        open.add(account, at, out);
+        open.add(account, at, campaign, out);
     }
 
     /// How many events came before this one since the matter was decided, none when it never was; `None` while it is
@@ -215,12 +216,19 @@ impl Open {
             updated_at: event.at,
             events: before,
             accounts: Vec::new(),
+            campaign: None,
             resolution: None,
         };
         Self { case, tell_at: before + 1 }
     }
 
-    fn add(&mut self, account: Option<&str>, at: Timestamp, out: &mut Vec<Case>) {
+    fn add(
+        &mut self,
+        account: Option<&str>,
+        at: Timestamp,
+        campaign: Option<&CampaignFacts>,
+        out: &mut Vec<Case>,
+    ) {
         let case = &mut self.case;
         case.events += 1;
         case.updated_at = case.updated_at.max(at);
@@ -231,6 +239,7 @@ impl Open {
             case.accounts.push(account.to_owned());
         }
         if case.events >= self.tell_at {
+            case.campaign = campaign.cloned();
             out.push(case.clone());
             case.status = CaseStatus::Grown;
             self.tell_at = self.tell_at.saturating_mul(2);
@@ -252,6 +261,7 @@ mod tests {
             entity: Entity::new(EntityKind::Target, "t"),
             account: Some(account),
             at: Timestamp::from_millis(secs * 1000),
+            campaign: None,
         }
     }
 

@@ -8,7 +8,7 @@ use super::event::{Event, Value};
 use super::expr::Slot;
 use super::key::attribute;
 use super::look::Look;
-use super::plan::ADDRESS;
+use super::plan::{ADDRESS, DEVICE};
 use super::policy::Fact;
 use super::profile;
 use super::table::Table;
@@ -41,11 +41,12 @@ impl Facts {
     }
 
     /// Notes in the profiles that their owners were seen.
-    pub(crate) fn note(engine: &mut Engine, event: &Event<'_>, look: &Look<'_>) {
+    pub(crate) fn note(engine: &mut Engine, event: &Event<'_>, look: &mut Look<'_>) {
         if let Some(slot) = look.profiles.user {
             let words = engine.users.cells_mut(slot);
             profile::see(words, look.at);
             profile::see_day(words, look.at);
+            look.familiar = profile::see_device(words, look.hashes[DEVICE].map(|hash| hash as u32), look.at);
             if let Some(created) = event.account.created_at {
                 profile::set_created_at(words, created);
             }

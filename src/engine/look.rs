@@ -37,6 +37,8 @@ pub struct Look<'e> {
     pub binding: Option<Binding>,
     /// The address lies in a trusted network: nothing is held against it.
     pub trusted: bool,
+    /// Nothing says that somebody else acts in the user's name: he was seen with this device before, or with none.
+    pub familiar: bool,
     /// Many settled accounts stand behind the address.
     pub shared_address: bool,
     /// What each limit that applies says.
@@ -155,6 +157,7 @@ impl Engine {
             slots,
             binding: None,
             trusted: false,
+            familiar: true,
             shared_address: false,
             limits: std::mem::take(&mut self.scratch.limits),
             quality: std::mem::take(&mut self.scratch.quality),

@@ -18,8 +18,13 @@ const PENALTY_AT: usize = 3;
 const STANDING_UNTIL: usize = 5;
 const STANDING_STEP: usize = 7;
 const CREATED_AT: usize = 8;
-const LAST_DAY: usize = 10;
-const ACTIVE_DAYS: usize = 11;
+/// The last day in the lower half, days of activity in the upper.
+const DAYS: usize = 10;
+/// A short hash of the familiar device; the day it was last seen is above the step that stands.
+const FAMILIAR: usize = 11;
+const STEP_BITS: u32 = 8;
+/// A device that was not seen for so many days is no longer the familiar one.
+const FAMILIAR_DAYS: u32 = 7;
 
 const DAY_MILLIS: i64 = 86_400_000;
 
@@ -47,16 +52,34 @@ pub fn set_created_at(words: &mut [u32], created: Timestamp) {
 
 /// Distinct UTC days on which the user was seen here, in order of arrival: a late event of an older day adds none.
 pub fn active_days(words: &[u32]) -> u32 {
-    words[ACTIVE_DAYS]
+    words[DAYS] >> 16
 }
 
 /// Notes activity on the day of `at`.
 pub fn see_day(words: &mut [u32], at: Timestamp) {
-    let day = at.millis().div_euclid(DAY_MILLIS).clamp(0, i64::from(u32::MAX)) as u32;
-    if day > words[LAST_DAY] {
-        words[LAST_DAY] = day;
-        words[ACTIVE_DAYS] = words[ACTIVE_DAYS].saturating_add(1);
+    let (day, last, days) = (day_of(at), words[DAYS] & 0xffff, words[DAYS] >> 16);
+    if day > last {
+        words[DAYS] = day | (days + 1).min(0xffff) << 16;
     }
+}
+
+/// Notes a sighting of a user with a device (its short hash, if it told one), and tells whether that is his familiar one:
+/// the first he was seen with, or, once that one was gone for a week, the next. A user without any is on familiar ground.
+pub fn see_device(words: &mut [u32], device: Option<u32>, at: Timestamp) -> bool {
+    let (known, since) = (words[FAMILIAR], words[STANDING_STEP] >> STEP_BITS);
+    let Some(device) = device else { return known == 0 };
+    let (device, day) = (device.max(1), day_of(at));
+    if known != 0 && known != device && day < since + FAMILIAR_DAYS {
+        return false;
+    }
+    words[FAMILIAR] = device;
+    let day = if known == device { day.max(since) } else { day };
+    words[STANDING_STEP] = step(words) as u32 | day << STEP_BITS;
+    true
+}
+
+fn day_of(at: Timestamp) -> u32 {
+    at.millis().div_euclid(DAY_MILLIS).clamp(0, 0xffff) as u32
 }
 
 /// Penalty points at `at`, halved every `half_life`.
@@ -84,12 +107,13 @@ pub fn add_penalty(words: &mut [u32], at: Timestamp, half_life: Span, points: f3
 /// The penalty step that stands at `at`, and until when.
 pub fn standing(words: &[u32], at: Timestamp) -> Option<(usize, Timestamp)> {
     let until = time(words, STANDING_UNTIL)?;
-    (at < until).then(|| (words[STANDING_STEP] as usize, until))
+    (at < until).then(|| (step(words), until))
 }
 
 /// Sets the penalty step that stands until `until`.
 pub fn set_standing(words: &mut [u32], step: usize, until: Timestamp) {
-    words[STANDING_STEP] = step as u32;
+    let step = step.min((1 << STEP_BITS) - 1) as u32;
+    words[STANDING_STEP] = words[STANDING_STEP] >> STEP_BITS << STEP_BITS | step;
     set_time(words, STANDING_UNTIL, Some(until));
 }
 
@@ -98,7 +122,11 @@ pub fn pardon(words: &mut [u32]) {
     words[PENALTY] = 0;
     set_time(words, PENALTY_AT, None);
     set_time(words, STANDING_UNTIL, None);
-    words[STANDING_STEP] = 0;
+    words[STANDING_STEP] = words[STANDING_STEP] >> STEP_BITS << STEP_BITS;
+}
+
+fn step(words: &[u32]) -> usize {
+    (words[STANDING_STEP] & ((1 << STEP_BITS) - 1)) as usize
 }
 
 fn half_life_ms(half_life: Span) -> f32 {
@@ -161,5 +189,21 @@ mod tests {
             see_day(&mut words, at(day * 86_400));
         }
         assert_eq!(active_days(&words), 3);
+    }
+
+    #[test]
+    fn the_first_device_is_familiar_until_it_is_gone_for_a_week() {
+        let mut words = [0; USER_WORDS];
+        let day = |n: i64| at(n * 86_400);
+        assert!(see_device(&mut words, None, day(0)));
+        assert!(see_device(&mut words, Some(5), day(0)));
+        set_standing(&mut words, 2, day(30));
+        assert!(!see_device(&mut words, Some(6), day(1)) && !see_device(&mut words, None, day(1)));
+        assert!(see_device(&mut words, Some(5), day(3)));
+        assert!(!see_device(&mut words, Some(6), day(9)));
+        assert!(see_device(&mut words, Some(6), day(10)) && !see_device(&mut words, Some(5), day(10)));
+        assert_eq!(standing(&words, day(10)), Some((2, day(30))));
+        pardon(&mut words);
+        assert!(see_device(&mut words, Some(6), day(11)));
     }
 }

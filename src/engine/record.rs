@@ -82,6 +82,8 @@ impl Engine {
         out: &mut Outputs,
     ) {
         let Some(kind) = self.policy.limits[limit].penalty else { return };
+        // What is done in a user's name from elsewhere costs the device, not him.
+        let kind = if kind == EntityKind::User && !look.familiar { EntityKind::Device } else { kind };
         let Some(entity) = entity_of(kind, event) else { return };
         if !self.bans.may_ban(&entity, look.at) {
             return;
@@ -123,7 +125,8 @@ impl Engine {
         }
     }
 
-    /// A ban by the machine, unless a person has pardoned what led to it. Never of an address.
+    /// A ban by the machine, unless a person has pardoned what led to it. Never of an address, nor of a user for what was done
+    /// in his name from an unfamiliar device.
     fn ban(
         &mut self,
         look: &Look<'_>,
@@ -137,6 +140,7 @@ impl Engine {
             EntityKind::User | EntityKind::Device => look.hashes[field_of(entity.kind)],
             EntityKind::Ip | EntityKind::Target => None,
         };
+        let hash = hash.filter(|_| entity.kind != EntityKind::User || look.familiar);
         let Some(hash) = hash.filter(|_| self.bans.may_ban(entity, look.at)) else { return };
         if is_excepted(&self.exceptions, look, entity, info) {
             return;
@@ -188,6 +192,7 @@ impl Engine {
             entity,
             account: event.user.as_deref(),
             at: look.at,
+            campaign: None,
         };
         self.cases.add(key, event, &mut self.timers, out);
     }

@@ -7,7 +7,7 @@ use super::error::DecodeError;
 use super::quantity::EpochMillis;
 use super::record;
 use super::words::EntityText;
-use crate::engine::case::{Case, CaseOutcome, CaseStatus, Resolution};
+use crate::engine::case::{CampaignEvidence, CampaignFacts, Case, CaseOutcome, CaseStatus, Resolution};
 
 /// The state of a case after a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -39,12 +39,53 @@ pub struct CaseRecord {
     /// The first accounts that belong to it, in order of appearance; a bounded sample.
     #[schemars(example = serde_json::json!(["u-1", "u-2"]))]
     pub accounts: Vec<String>,
+    /// What is known of the crowd, when the case is about a campaign: those who act on one target together and were
+    /// brought in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = serde_json::json!({
+        "members": 2_913, "corrected": 310, "share": 88, "judged": 512,
+        "evidence": [{ "kind": "crowd.age", "share": 94 }, { "kind": "crowd.device", "share": 88 }]
+    }))]
+    pub campaign: Option<CampaignRecord>,
     /// What a person decided; with status `resolved` only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = serde_json::json!({
         "outcome": "cleared", "actor": "alice@example.org", "reason": "a village fair", "at": 1_750_000_000_000_i64
     }))]
     pub resolution: Option<ResolutionRecord>,
+}
+
+/// What is known of a campaign.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct CampaignRecord {
+    /// Accounts that belong to it so far.
+    #[schemars(example = 2_913, extend("x-unit" = "accounts"))]
+    pub members: u64,
+    /// Earlier decisions on its members that were corrected so far.
+    #[schemars(example = 310, extend("x-unit" = "decisions"))]
+    pub corrected: u64,
+    /// The share of those who act on the target that two kinds of evidence agree was brought in.
+    #[schemars(range(min = 0, max = 100), example = 88, extend("x-unit" = "percent"))]
+    pub share: u8,
+    /// Accounts by which it was judged last.
+    #[schemars(example = 512, extend("x-unit" = "accounts"))]
+    pub judged: u32,
+    /// What each kind of evidence says.
+    #[schemars(example = serde_json::json!([{ "kind": "crowd.age", "share": 94 }]))]
+    pub evidence: Vec<CampaignEvidenceRecord>,
+}
+
+/// What one kind of evidence says of a campaign.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct CampaignEvidenceRecord {
+    /// Its name in policies.
+    #[schemars(example = &"crowd.age")]
+    pub kind: String,
+    /// The share of the crowd that it says was brought in.
+    #[schemars(range(min = 0, max = 100), example = 94, extend("x-unit" = "percent"))]
+    pub share: u8,
 }
 
 /// What a person decided about a case.
@@ -124,6 +165,7 @@ impl From<&Case> for CaseRecord {
             updated_at: case.updated_at.into(),
             events: case.events,
             accounts: case.accounts.clone(),
+            campaign: case.campaign.as_ref().map(CampaignRecord::from),
             resolution: case.resolution.as_ref().map(ResolutionRecord::from),
         }
     }
@@ -147,7 +189,40 @@ impl From<CaseRecord> for Case {
             updated_at: record.updated_at.into(),
             events: record.events,
             accounts: record.accounts,
+            campaign: record.campaign.map(CampaignFacts::from),
             resolution: record.resolution.map(Resolution::from),
+        }
+    }
+}
+
+impl From<&CampaignFacts> for CampaignRecord {
+    fn from(facts: &CampaignFacts) -> Self {
+        let evidence = |evidence: &CampaignEvidence| CampaignEvidenceRecord {
+            kind: evidence.kind.clone(),
+            share: evidence.share,
+        };
+        Self {
+            members: facts.members,
+            corrected: facts.corrected,
+            share: facts.share,
+            judged: facts.judged,
+            evidence: facts.evidence.iter().map(evidence).collect(),
+        }
+    }
+}
+
+impl From<CampaignRecord> for CampaignFacts {
+    fn from(record: CampaignRecord) -> Self {
+        let evidence = |evidence: CampaignEvidenceRecord| CampaignEvidence {
+            kind: evidence.kind,
+            share: evidence.share,
+        };
+        Self {
+            members: record.members,
+            corrected: record.corrected,
+            share: record.share,
+            judged: record.judged,
+            evidence: record.evidence.into_iter().map(evidence).collect(),
         }
     }
 }
@@ -200,6 +275,13 @@ mod tests {
             updated_at: Timestamp::from_millis(1_750_000_600_000),
             events: 40_000,
             accounts: vec!["u1".into(), "ü2".into()],
+            campaign: (status == CaseStatus::Grown).then(|| CampaignFacts {
+                members: 2_913,
+                corrected: 310,
+                share: 88,
+                judged: 512,
+                evidence: vec![CampaignEvidence { kind: "crowd.age".into(), share: 94 }],
+            }),
             resolution: (status == CaseStatus::Resolved).then(|| Resolution {
                 outcome: CaseOutcome::Cleared,
                 actor: "ann".into(),
@@ -221,6 +303,7 @@ mod tests {
         let json = String::from_utf8(encode(&case(CaseStatus::Opened)))
             .expect("text")
             .replace("opened\"", "escalated\"");
-        assert_eq!(decode(Some(json.as_bytes())), Ok(case(CaseStatus::Grown)));
+        let grown = Case { campaign: None, ..case(CaseStatus::Grown) };
+        assert_eq!(decode(Some(json.as_bytes())), Ok(grown));
     }
 }

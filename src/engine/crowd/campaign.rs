@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::composition::Composition;
 use super::trail::Place;
+use crate::engine::case::{CampaignEvidence, CampaignFacts};
 use crate::engine::time::Timestamp;
 
 /// An established crowd.
@@ -17,8 +18,8 @@ pub(crate) struct Campaign {
     pub(super) members: BTreeSet<u64>,
     /// When it last grew.
     pub(super) grown_at: Timestamp,
-    /// Decisions corrected so far, those that were taken back once more.
-    pub(super) corrected: u64,
+    /// What its case tells.
+    pub(super) facts: CampaignFacts,
     /// A person said that it is honest: nothing is held against anybody before this.
     pub(super) cleared_until: Option<Timestamp>,
     /// The walk along the trail that is under way.
@@ -47,16 +48,32 @@ impl Campaign {
         4096 + self.members.len() as u64 * 24
     }
 
-    /// Notes a member; the number of members.
+    /// Notes a member.
     pub(super) fn join(&mut self, user: u64, at: Timestamp) {
         self.grown_at = self.grown_at.max(at);
         if self.members.len() < Self::MEMBERS_MAX {
             self.members.insert(user);
         }
+        self.facts.members = self.members.len() as u64;
+    }
+
+    /// Takes what the crowd was judged to be.
+    pub(super) fn judged(&mut self, composition: &Composition) {
+        self.composition = composition.clone();
+        let facts = &mut self.facts;
+        (facts.share, facts.judged) = (percent(composition.suspect), composition.users);
+        let found = composition.shares().filter(|(_, share)| *share > 0.0);
+        facts.evidence = found
+            .map(|(kind, share)| CampaignEvidence { kind: kind.to_owned(), share: percent(share) })
+            .collect();
     }
 
     /// Whether a person has said that it is honest.
     pub(super) fn is_cleared(&self, at: Timestamp) -> bool {
         self.cleared_until.is_some_and(|until| at < until)
     }
+}
+
+fn percent(share: f64) -> u8 {
+    libm::round(100.0 * share).clamp(0.0, 100.0) as u8
 }

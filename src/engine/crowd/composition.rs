@@ -17,8 +17,10 @@ use super::mixture::{Mixture, Side};
 use super::sample::Sample;
 use super::traits::{AGES, ALONE, NEIGHBOURS, Traits};
 
+/// Families that may agree.
+const FAMILIES: usize = 6;
 /// The most device images of one crowd.
-const IMAGES_MAX: usize = 3;
+const IMAGES_MAX: usize = 8;
 /// The most cohorts that are bins of their own.
 const COHORTS_MAX: usize = 64;
 /// A cohort of a crowd has so many accounts, at least.
@@ -59,7 +61,6 @@ impl Composition {
     /// Judges a crowd.
     pub(crate) fn of(crowd: &[&Member], sample: &Sample, returning: Vec<Burst>) -> Self {
         let (cohorts, cohort) = judge_cohorts(crowd, sample);
-        let (images, device) = judge_devices(crowd, sample);
         let mut composition = Self {
             users: crowd.len() as u32,
             suspect: 0.0,
@@ -67,18 +68,37 @@ impl Composition {
             cohort,
             cohorts,
             network: judge_network(crowd, sample),
-            device,
-            images,
+            device: None,
+            images: Vec::new(),
             repeats: judge_repeats(crowd),
             recurring: judge_recurring(crowd, &returning),
             lockstep: judge_lockstep(crowd),
             returning,
         };
-        composition.suspect = composition.agreed();
+        // Likeness takes long to look for, and says nothing alone.
+        if composition.families()[FAMILIES - 1] > 0.0 {
+            (composition.images, composition.device) = judge_devices(crowd, sample);
+        }
+        composition.suspect = composition.families()[FAMILIES - 2];
         composition
     }
 
-    fn agreed(&self) -> f64 {
+    /// The share that each kind of evidence says was brought in.
+    pub(super) fn shares(&self) -> impl Iterator<Item = (&'static str, f64)> {
+        let kinds = [
+            (Kind::Age.name(), &self.age),
+            (Kind::Cohort.name(), &self.cohort),
+            (Kind::Device.name(), &self.device),
+            (Kind::Network.name(), &self.network),
+            (Kind::Recurring.name(), &self.recurring),
+            (Kind::Lockstep.name(), &self.lockstep),
+            ("crowd.repeats", &self.repeats),
+        ];
+        kinds.into_iter().map(|(kind, mixture)| (kind, mixture.as_ref().map_or(0.0, |mixture| mixture.alpha)))
+    }
+
+    /// The share that each family says was brought in, ascending: age and cohort are one.
+    fn families(&self) -> [f64; FAMILIES] {
         let alpha = |mixture: &Option<Mixture>| mixture.as_ref().map_or(0.0, |mixture| mixture.alpha);
         let mut families = [
             alpha(&self.age).max(alpha(&self.cohort)),
@@ -89,7 +109,7 @@ impl Composition {
             alpha(&self.lockstep),
         ];
         families.sort_by(f64::total_cmp);
-        families[families.len() - 2]
+        families
     }
 
     /// What it says of one account, by kind of evidence.

@@ -90,12 +90,12 @@ impl Engine {
         if let Some(crowds) = &mut self.crowds {
             crowds.trail.amend(place, key, 0, &stand.words());
             if let Some(campaign) = crowds.campaigns.get_mut(&key) {
-                campaign.corrected += 1;
+                campaign.facts.corrected += 1;
                 campaign.join(user, campaign.grown_at);
             }
         }
         if let (Some(name), Some(account)) = (&told.event.target, &told.event.user) {
-            self.add_to_campaign(target, name, account, self.now, cases);
+            self.add_to_campaign((found.key, target), name, account, self.now, cases);
         }
     }
 

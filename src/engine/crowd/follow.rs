@@ -68,15 +68,15 @@ impl Engine {
             }
             campaign.join(seen.traits.user, at);
             if let (Some(target), Some(user)) = (&event.target, &event.user) {
-                self.add_to_campaign(seen.target, target, user, at, out);
+                self.add_to_campaign((seen.key, seen.target), target, user, at, out);
             }
         }
     }
 
-    /// Adds an event of a member to the case of a campaign.
+    /// Adds an event of a member to the case of a campaign. `gate` is the key of its gate, `hash` that of its target.
     pub(super) fn add_to_campaign(
         &mut self,
-        hash: u64,
+        (gate, hash): (u64, u64),
         target: &str,
         user: &str,
         at: Timestamp,
@@ -89,8 +89,10 @@ impl Engine {
         if self.exceptions.on(key, |known| *known == entity, &info.id, at).is_some() {
             return;
         }
-        let event =
-            CaseEvent { rule: &info.id, code: &info.code, proposal, entity, account: Some(user), at };
+        let campaign = self.crowds.as_ref().and_then(|crowds| crowds.campaigns.get(&gate));
+        let campaign = campaign.map(|campaign| &campaign.facts);
+        let (rule, code, account) = (&info.id, &info.code, Some(user));
+        let event = CaseEvent { rule, code, proposal, entity, account, at, campaign };
         self.cases.add(key ^ self.seed.bytes(info.id.as_bytes()), event, &mut self.timers, out);
     }
 
@@ -99,7 +101,7 @@ impl Engine {
         let Self { crowds: Some(crowds), policy, timers, .. } = self else { return };
         let quiet = crowds.open.get(&key).map(|crowd| crowd.busy_at.after(crowd.window.times(2)));
         if quiet.is_some_and(|end| end <= now) {
-            crowds.close(key);
+            crowds.close(key, |gate| gate::set_open(gate, false));
         }
         let retroactive = policy.settings.retroactive_window;
         let end = crowds.campaigns.get(&key).map(|campaign| {
@@ -154,7 +156,7 @@ impl Crowds {
         }
         let campaign = self.campaigns.entry(seen.key).or_default();
         (campaign.target, campaign.walked) = (seen.target, crowd.came);
-        campaign.composition = crowd.composition.clone();
+        campaign.judged(&crowd.composition);
         let until = at.before(policy.settings.retroactive_window);
         campaign.walk = Some(Walk { at: gate::trail(self.gates.cells(seen.gate)), until, back: false });
         if !self.walking.contains(&seen.key) {

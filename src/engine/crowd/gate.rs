@@ -17,6 +17,9 @@ const TRAIL: usize = 0;
 const OPEN: usize = 1;
 const WINDOWS: usize = 2;
 
+/// In place of the window in which it was given up, which is never so late.
+const IS_OPEN: u32 = u32::MAX;
+
 /// Words of a record with so many windows.
 pub(super) fn words(windows: usize) -> usize {
     WINDOWS + 2 * windows
@@ -34,19 +37,29 @@ pub(super) fn set_trail(words: &mut [u32], place: Place) {
 
 /// Whether it is open.
 pub(super) fn is_open(words: &[u32]) -> bool {
-    words[OPEN] != 0
+    words[OPEN] == IS_OPEN
 }
 
 /// Opens or closes it.
 pub(super) fn set_open(words: &mut [u32], open: bool) {
-    words[OPEN] = u32::from(open);
+    words[OPEN] = if open { IS_OPEN } else { 0 };
+}
+
+/// Closes it for want of room: it does not open again in the same (shortest) window.
+pub(super) fn give_up(words: &mut [u32]) {
+    words[OPEN] = words[WINDOWS];
+}
+
+/// Whether it was given up in this window.
+pub(super) fn is_given_up(words: &[u32]) -> bool {
+    words[OPEN] != 0 && words[OPEN] == words[WINDOWS]
 }
 
 /// Notes that so many people act on the target in a window that ends now. Returns the most there were in the one before,
 /// when this is the first event of a new one.
 pub(super) fn note(words: &mut [u32], number: usize, window: Span, people: u64, at: Timestamp) -> Option<u64> {
     let cell = &mut words[WINDOWS + 2 * number..][..2];
-    let turn = at.millis().div_euclid(window.millis().max(1)).clamp(1, i64::from(u32::MAX)) as u32;
+    let turn = at.millis().div_euclid(window.millis().max(1)).clamp(1, i64::from(u32::MAX) - 1) as u32;
     let people = u32::try_from(people).unwrap_or(u32::MAX);
     if turn <= cell[0] {
         cell[1] = cell[1].max(people);

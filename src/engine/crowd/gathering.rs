@@ -66,7 +66,7 @@ const NEAR: Span = Span::from_secs(3600);
 
 /// It is judged first when so many have come.
 const FIRST: u64 = 15;
-/// And again after this, if anybody came.
+/// And again after this, if some came.
 const AGAIN: Span = Span::from_secs(30);
 /// But no sooner than this once it is large.
 const SOONEST: Span = Span::from_secs(3);
@@ -159,11 +159,11 @@ impl Gathering {
     /// Whether it is time to judge it again.
     pub(crate) fn is_due(&self, at: Timestamp) -> bool {
         let (came, then) = self.judged;
-        if self.came < FIRST || self.came == came {
+        if self.came < FIRST || self.came < came + came.min(Self::MEMBERS as u64) / 16 + 1 {
             return false;
         }
         let since = at.since(then);
-        let more = self.came >= came + came / 4;
+        let more = self.came >= came + came.min(Self::MEMBERS as u64) / 4;
         since >= AGAIN || (more && (came < 2 * FIRST || since >= SOONEST))
     }
 

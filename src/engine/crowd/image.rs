@@ -1,9 +1,10 @@
 //! What the devices of a crowd have in common beyond what devices have in common anyway.
 //!
-//! An image is, for each attribute, the value that is most overfull in the crowd. A device agrees with it as far as the
-//! values they share are rare: each weighs its information, `-ln` of its usual share. So a copy with two or three attributes
-//! changed still agrees, and two ordinary phones of the commonest make hardly do. Fonts or canvas that differ do not part
-//! a family that shares all else. How many ordinary devices agree as much is read off the sample: likeness is a lift too.
+//! An image begins with the one value that is most overfull in the crowd for how rare it is, and is what those who have it
+//! share. A device agrees with it as far as the values they share are rare: each weighs its information, `-ln` of its usual
+//! share, no single one too much. So a copy with some attributes changed still agrees, fonts or canvas among them, and two
+//! ordinary phones of the commonest make hardly do. How many ordinary devices agree as much is read off the sample:
+//! likeness is a lift too.
 
 use super::sample::Sample;
 use super::traits::ATTRIBUTES_MAX;
@@ -13,14 +14,20 @@ pub(crate) type Device = [u16; ATTRIBUTES_MAX];
 
 /// Bins of agreement; the first is unknown.
 pub(crate) const AGREEMENTS: usize = 6;
-/// From this bin on a device is near the image: 60 % of the information.
-pub(crate) const NEAR: usize = 4;
-/// The least share of a crowd that a value of an image has.
-const LEAST_SHARE: f64 = 0.1;
+/// From this bin on a device is near the image: 40 % of the information.
+pub(crate) const NEAR: usize = 3;
+/// Devices with the value that an image begins with: at least so many, and this share of the crowd.
+const LEAST: f64 = 6.0;
+const LEAST_SHARE: f64 = 0.04;
 /// Standard deviations beyond chance.
 const SIGMAS: f64 = 4.0;
-/// An image has so many attributes, at least.
+/// Share of those with the first value that have a further value of the image.
+const COMMON: f64 = 0.4;
+/// Information of one attribute, at most, in nats.
+const INFORMATION_MAX: f64 = 4.0;
+/// An image has so many attributes and this much information, at least.
 const LEAST_ATTRIBUTES: usize = 3;
+const LEAST_INFORMATION: f64 = 6.0;
 
 /// What some devices have in common.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,20 +39,23 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// The image of some devices, if they have one.
+    /// The image of some of the devices, if they have one.
     pub(crate) fn of(devices: &[Device], sample: &Sample) -> Option<Self> {
+        let (attribute, value) = first(devices, sample)?;
         let mut image = Self::default();
-        let mut column = Vec::with_capacity(devices.len());
-        for attribute in 0..ATTRIBUTES_MAX {
-            column.clear();
-            column.extend(devices.iter().map(|device| device[attribute]).filter(|value| *value != 0));
-            if let Some(value) = overfull(&mut column, |value| sample.share(attribute, value)) {
-                image.values[attribute] = value;
-                image.weights[attribute] = -libm::log(sample.share(attribute, value).min(1.0));
+        let (mut column, mut counts) = (Vec::new(), Vec::new());
+        for further in 0..ATTRIBUTES_MAX {
+            let alike = devices.iter().filter(|device| device[attribute] == value);
+            counted(alike.map(|device| device[further]), &mut column, &mut counts);
+            let Some((count, common)) = counts.iter().copied().max() else { continue };
+            if f64::from(count) >= COMMON * column.len() as f64 {
+                image.values[further] = common;
+                image.weights[further] = information(sample.share(further, common));
             }
         }
         let attributes = image.values.iter().filter(|value| **value != 0).count();
-        (attributes >= LEAST_ATTRIBUTES).then_some(image)
+        let rich = image.weights.iter().sum::<f64>() >= LEAST_INFORMATION;
+        (attributes >= LEAST_ATTRIBUTES && rich).then_some(image)
     }
 
     /// The bin of a device's agreement with it: 0 when too little is known of the device, else 1 to 5, by fifths of the
@@ -64,23 +74,40 @@ impl Image {
     }
 }
 
-/// The value with the largest excess over its usual share, if chance does not explain it. Sorts the column.
-fn overfull(column: &mut [u16], usual: impl Fn(u16) -> f64) -> Option<u16> {
-    column.sort_unstable();
-    let n = column.len() as f64;
-    let mut best: Option<(f64, u16)> = None;
-    for run in column.chunk_by(|a, b| a == b) {
-        let count = run.len() as f64;
-        if count < LEAST_SHARE * n {
-            continue;
-        }
-        let expected = n * usual(run[0]);
-        let excess = count - expected;
-        if excess >= SIGMAS * libm::sqrt(expected + 1.0) && best.is_none_or(|(most, _)| excess > most) {
-            best = Some((excess, run[0]));
+fn information(share: f64) -> f64 {
+    (-libm::log(share.min(1.0))).min(INFORMATION_MAX)
+}
+
+/// The attribute and value with the largest excess over its usual share for its rarity, if chance does not explain it.
+fn first(devices: &[Device], sample: &Sample) -> Option<(usize, u16)> {
+    let (mut column, mut counts) = (Vec::new(), Vec::new());
+    let mut best: Option<(f64, usize, u16)> = None;
+    for attribute in 0..ATTRIBUTES_MAX {
+        counted(devices.iter().map(|device| device[attribute]), &mut column, &mut counts);
+        let n = column.len() as f64;
+        for (count, value) in &counts {
+            let (count, usual) = (f64::from(*count), sample.share(attribute, *value));
+            if count < LEAST.max(LEAST_SHARE * n) {
+                continue;
+            }
+            let excess = count - n * usual;
+            let worth = excess * information(usual);
+            let is_overfull = excess >= SIGMAS * libm::sqrt(n * usual + 1.0);
+            if is_overfull && best.is_none_or(|(most, ..)| worth > most) {
+                best = Some((worth, attribute, *value));
+            }
         }
     }
-    best.map(|(_, value)| value)
+    best.map(|(_, attribute, value)| (attribute, value))
+}
+
+/// How often each known value occurs. `column` is left with all known values.
+fn counted(values: impl Iterator<Item = u16>, column: &mut Vec<u16>, counts: &mut Vec<(u32, u16)>) {
+    column.clear();
+    column.extend(values.filter(|value| *value != 0));
+    column.sort_unstable();
+    counts.clear();
+    counts.extend(column.chunk_by(|a, b| a == b).map(|run| (run.len() as u32, run[0])));
 }
 
 #[cfg(test)]
@@ -143,6 +170,19 @@ mod tests {
             let (copies, others) =
                 (crowd[..120].iter().filter(near).count(), crowd[120..].iter().filter(near).count());
             assert!(copies >= 108 && others == 0, "{changed} changed: {copies} copies, {others} others");
+        }
+    }
+
+    /// Each of five images is found among those who are near none of the earlier ones.
+    #[test]
+    fn several_images_are_found_one_after_the_other() {
+        let sample = sample();
+        let of = |image: u64, n: u64| copy(n + image * 1000, 2).map(|v| if v == 0 { 0 } else { v + 40 * image as u16 });
+        let mut rest: Vec<Device> = (0..250).map(|n| of(n % 5, n)).collect();
+        for found in 1..=5 {
+            let image = Image::of(&rest, &sample).expect("there is another");
+            rest.retain(|device| image.agreement(device) < NEAR);
+            assert!(rest.len() <= 250 - found * 45, "{} are left after {found}", rest.len());
         }
     }
 

@@ -119,7 +119,8 @@ impl Crowds {
             (gate::is_open(words), gate::trail(words))
         };
         let busy = self.busy(seen, people, settings);
-        if !is_open && (busy.opens.is_none() || seen.gate.is_guest()) {
+        let given_up = seen.gate.is_guest() || gate::is_given_up(self.gates.cells(seen.gate));
+        if !is_open && (busy.opens.is_none() || given_up) {
             return;
         }
         if !is_open {
@@ -200,17 +201,17 @@ impl Crowds {
                 return;
             };
             self.given_up += 1;
-            self.close(oldest);
+            self.close(oldest, gate::give_up);
         }
     }
 
     /// Closes a gate.
-    pub(super) fn close(&mut self, key: u64) {
+    pub(super) fn close(&mut self, key: u64, close: impl FnOnce(&mut [u32])) {
         if let Some(crowd) = self.open.remove(&key) {
             self.open_bytes -= crowd.bytes();
         }
         if let Some(slot) = self.gates.find(key, Timestamp::from_millis(i64::MIN)) {
-            gate::set_open(self.gates.cells_mut(slot), false);
+            close(self.gates.cells_mut(slot));
         }
     }
 

@@ -40,7 +40,7 @@ saved!(Composition {
 });
 saved!(Quantile { buckets, total, fed, held });
 saved!(Walk { at, until, back });
-saved!(Campaign { target, composition, members, grown_at, corrected, cleared_until, walk, walked });
+saved!(Campaign { target, composition, members, grown_at, facts, cleared_until, walk, walked });
 
 impl Saved for Unit {
     fn save(&self, to: &mut Writer) {

@@ -2,7 +2,7 @@
 
 use super::words::{Damaged, Reader, Saved, Writer, load_of, saved};
 use crate::engine::ban::{Ban, Origin};
-use crate::engine::case::{Case, CaseOutcome, CaseStatus, Resolution};
+use crate::engine::case::{CampaignEvidence, CampaignFacts, Case, CaseOutcome, CaseStatus, Resolution};
 use crate::engine::decision::DecisionId;
 use crate::engine::entity::{Entity, EntityKind};
 use crate::engine::feedback::FeedbackResult;
@@ -23,8 +23,11 @@ saved!(Case {
     updated_at,
     events,
     accounts,
+    campaign,
     resolution
 });
+saved!(CampaignFacts { members, corrected, share, judged, evidence });
+saved!(CampaignEvidence { kind, share });
 saved!(Resolution { outcome, actor, reason, at });
 saved!(DecisionId { partition, offset, digest, revision });
 saved!(Stats { rule_hits, skipped_empty });

@@ -64,7 +64,8 @@ impl Model {
     /// One penalty point for the user or device of a limit that refused.
     fn penalise(&mut self, limit: usize, hand: &Hand<'_>, answer: &mut Answer) {
         let policy = std::sync::Arc::clone(&self.policy);
-        let Some(entity) = policy.limits[limit].penalty.and_then(|kind| entity(kind, hand)) else { return };
+        let pays = |kind| if kind == EntityKind::User && hand.look.unfamiliar { EntityKind::Device } else { kind };
+        let Some(entity) = policy.limits[limit].penalty.and_then(|kind| entity(pays(kind), hand)) else { return };
         if !self.bans.may_ban(&entity, hand.look.at) {
             return;
         }
@@ -95,7 +96,10 @@ impl Model {
         hand: &Hand<'_>,
         answer: &mut Answer,
     ) {
-        let may = matches!(whom.kind, EntityKind::User | EntityKind::Device);
+        let may = match whom.kind {
+            EntityKind::User => !hand.look.unfamiliar,
+            kind => kind == EntityKind::Device,
+        };
         if !may || !self.bans.may_ban(whom, hand.look.at) || self.is_excepted(whom, info, hand) {
             return;
         }
@@ -144,6 +148,7 @@ impl Model {
             updated_at: at,
             events: 0,
             accounts: Vec::new(),
+            campaign: None,
             resolution: None,
         };
         self.cases.add(new, hand.event.user.as_deref(), &mut answer.cases);

@@ -28,17 +28,20 @@ struct Standing {
 }
 
 impl Model {
-    /// Notes that the actors of an event were seen.
-    pub(super) fn sight(&mut self, event: &Event<'_>, look: &Look) {
+    /// Notes that the actors of an event were seen; whether the user acts from a device that he is known by.
+    pub(super) fn sight(&mut self, event: &Event<'_>, look: &Look) -> bool {
+        let mut familiar = true;
         let idle = self.policy.settings.profile_idle;
         for (kind, value) in actors(event, look) {
             let person = self.people.entry((kind, value)).or_default();
             person.see(look.at, idle);
             if kind == EntityKind::User {
                 person.see_day(look.at);
+                familiar = person.see_device(event.device.id.as_deref(), look.at);
                 person.created_at = event.account.created_at.or(person.created_at);
             }
         }
+        familiar
     }
 
     /// Every name of the policy with its value, signals still without one.

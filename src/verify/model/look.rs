@@ -24,6 +24,8 @@ pub(super) struct Look {
     pub(super) limits: Vec<LimitLook>,
     pub(super) quality: Vec<Shortcoming>,
     pub(super) followed: usize,
+    /// Somebody else may act in the user's name: the device is not the one he is known by.
+    pub(super) unfamiliar: bool,
     /// Points by which a crowd raises the prior, as told.
     pub(super) crowd_prior: i32,
 }

@@ -12,6 +12,8 @@ pub(super) struct Person {
     pub(super) first_seen: Option<Timestamp>,
     pub(super) last_seen: Option<Timestamp>,
     pub(super) created_at: Option<Timestamp>,
+    /// The device a user is known by, and when he was seen with it.
+    device: Option<(String, Timestamp)>,
     /// Days since 1970 on which it was seen, each later than all before.
     days: Vec<i64>,
     /// When each penalty point was given.
@@ -38,6 +40,23 @@ impl Person {
         let day = at.millis().div_euclid(DAY);
         if self.days.last().is_none_or(|last| day > *last) {
             self.days.push(day);
+        }
+    }
+
+    /// Notes a sighting with a device; whether it is the one he is known by, which is the first until it is gone for a week.
+    pub(super) fn see_device(&mut self, device: Option<&str>, at: Timestamp) -> bool {
+        let day = |at: Timestamp| at.millis().div_euclid(DAY);
+        match (&mut self.device, device) {
+            (known, None) => known.is_none(),
+            (Some((known, last)), Some(device)) if known.as_str() == device => {
+                *last = (*last).max(at);
+                true
+            }
+            (Some((_, last)), Some(_)) if day(at) < day(*last) + 7 => false,
+            (known, Some(device)) => {
+                *known = Some((device.to_owned(), at));
+                true
+            }
         }
     }
 

@@ -104,7 +104,7 @@ impl Model {
 
     /// Looks at everything; returns the names of expressions with their values.
     fn look(&mut self, event: &Event<'_>, look: &mut Look, hint: Hint<'_>) -> Vec<(String, Option<Known>)> {
-        self.sight(event, look);
+        look.unfamiliar = !self.sight(event, look);
         look.trusted =
             look.address.is_some_and(|address| address.within(&self.policy.settings.trusted_networks));
         let mut names = self.names(event, look);

@@ -1,0 +1,255 @@
+//! Crowds under the standard policy: a bought one is found, those who came before it was known are corrected, and a person
+//! can take that back; a crowd of people is left alone.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use weir::config::standard;
+use weir::engine::case::{Case, CaseOutcome};
+use weir::engine::command::{Command, CommandAction};
+use weir::engine::decision::{Judgement, Reason};
+use weir::engine::event::{Account, Arrival, Device, Event, Value};
+use weir::engine::key::HashSeed;
+use weir::engine::policy::load::load;
+use weir::engine::time::{Span, Timestamp};
+use weir::engine::verdict::Verdict;
+use weir::engine::{Engine, Input, Outcome, Outputs};
+
+const START: i64 = 1_750_000_000_000;
+const DAY: i64 = 86_400_000;
+
+/// A number below `bound` that is a function of two others.
+fn draw(a: u64, b: u64, bound: u64) -> u64 {
+    let mixed = (a.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ b.wrapping_mul(0xd6e8_feb8_6659_fd93))
+        .wrapping_mul(0xa076_1d64_78bd_642f);
+    (mixed >> 33) % bound
+}
+
+const ATTRIBUTES: [(&str, u64); 10] = [
+    ("os", 6),
+    ("browser", 12),
+    ("screen", 20),
+    ("gpu", 25),
+    ("cores", 4),
+    ("memory", 4),
+    ("color_depth", 2),
+    ("touch_points", 2),
+    ("fonts", 400),
+    ("canvas", 800),
+];
+
+/// One like, as it is to be told.
+#[derive(Clone, Debug)]
+struct Like {
+    user: String,
+    target: String,
+    at: i64,
+    created: i64,
+    ip: String,
+    /// Of whom the device is, and how many attributes of it are somebody else's.
+    device: (u64, u64),
+}
+
+impl Like {
+    fn event(&self, number: usize) -> Event<'_> {
+        let (of, changed) = self.device;
+        let text = |attribute: usize, of: u64| {
+            let (name, values) = ATTRIBUTES[attribute];
+            Value::Text(format!("{name}{}", draw(of, attribute as u64, values)).into())
+        };
+        let own = |attribute: usize| {
+            let altered = (0..changed).any(|n| draw(self.at as u64, n, 10) == attribute as u64);
+            if altered { text(attribute, self.at as u64) } else { text(attribute, of) }
+        };
+        let attributes = (0..10).map(|n| (Cow::from(ATTRIBUTES[n].0), own(n))).collect();
+        Event {
+            id: format!("e{number}").into(),
+            occurred_at: Timestamp::from_millis(self.at),
+            action: "like".into(),
+            user: Some(self.user.as_str().into()),
+            target: Some(self.target.as_str().into()),
+            ip: Some(self.ip.as_str().into()),
+            device: Device { id: Some(format!("d-{}", self.user).into()), attributes },
+            account: Account { created_at: Some(Timestamp::from_millis(self.created)), ..Account::default() },
+            ..Event::default()
+        }
+    }
+}
+
+fn address(n: u64) -> String {
+    format!("198.{}.{}.{}", 18 + n / 65_536, n / 256 % 256, n % 256)
+}
+
+/// Somebody with a device and an age of his own, half of them behind one of 30 exits.
+fn person(n: u64, target: String, at: i64, newcomer: bool) -> Like {
+    let age = if newcomer || draw(n, 1, 10) == 0 { draw(n, 2, 6) } else { 10 + draw(n, 3, 900) };
+    let ip = if draw(n, 4, 2) == 0 { address(draw(n, 5, 30)) } else { address(1000 + n) };
+    let created = START - age as i64 * DAY - draw(n, 6, DAY as u64) as i64;
+    Like { user: format!("p{n}"), target, at, created, ip, device: (n, 0) }
+}
+
+/// 1,500 people on 200 articles within half an hour.
+fn people() -> Vec<Like> {
+    (0..1500).map(|n| person(n, format!("a{}", draw(n, 7, 200)), START + n as i64 * 1200, false)).collect()
+}
+
+/// 400 accounts with one like each, of the same week, near copies of one device, one address each; from minute ten on.
+fn recruits() -> Vec<Like> {
+    let one = |n: u64| Like {
+        user: format!("r{n}"),
+        target: "pushed".into(),
+        at: START + 600_000 + n as i64 * 500,
+        created: START - DAY - draw(n, 8, 4 * DAY as u64) as i64,
+        ip: address(20_000 + n),
+        device: (1_000_000, draw(n, 9, 3)),
+    };
+    (0..400).map(one).collect()
+}
+
+fn together(parts: &[Vec<Like>]) -> Vec<Like> {
+    let mut all: Vec<Like> = parts.iter().flatten().cloned().collect();
+    all.sort_by_key(|like| like.at);
+    all
+}
+
+/// All that was said.
+struct Told {
+    engine: Engine,
+    /// By user: his first verdict and what holds now, on each of his events, by event id.
+    stands: BTreeMap<String, (String, Vec<Judgement>)>,
+    cases: Vec<Case>,
+    now: Timestamp,
+}
+
+impl Told {
+    fn of(likes: &[Like]) -> Self {
+        let policy = load(&standard::files()).unwrap_or_else(|problems| panic!("{}", problems[0])).policy;
+        let mut told = Self {
+            engine: Engine::new(policy, HashSeed(7, 9)),
+            stands: BTreeMap::new(),
+            cases: Vec::new(),
+            now: Timestamp::default(),
+        };
+        for (number, like) in likes.iter().enumerate() {
+            told.like(number, like);
+        }
+        told.rest();
+        told
+    }
+
+    fn like(&mut self, number: usize, like: &Like) {
+        let event = like.event(number);
+        let mut out = Outputs::default();
+        self.now = event.occurred_at;
+        let arrival = Arrival { topic: "t", partition: 0, offset: number as i64, append_time: self.now };
+        assert_eq!(self.engine.apply(Input::Event(&event, arrival), &mut out), Outcome::Decided);
+        let judgement = out.judgement.take().expect("decided");
+        adds_up(&judgement);
+        self.stands.insert(event.id.to_string(), (like.user.clone(), vec![judgement]));
+        self.hear(out);
+    }
+
+    fn hear(&mut self, out: Outputs) {
+        assert!(out.bans.is_empty(), "nobody is banned by a crowd");
+        self.cases.extend(out.cases);
+        for revision in out.revisions {
+            let (_, stands) = self.stands.get_mut(&*revision.event.id).expect("of a known event");
+            let before = stands.last().expect("decided").id;
+            adds_up(&revision.judgement);
+            assert_eq!(revision.judgement.supersedes, Some(before));
+            assert_eq!(revision.judgement.id.revision, before.revision + 1);
+            assert!(revision.judgement.verdict < Verdict::Block);
+            stands.push(revision.judgement);
+        }
+    }
+
+    /// Ticks until everything is told.
+    fn rest(&mut self) {
+        for _ in 0..400 {
+            let mut out = Outputs::default();
+            self.engine.apply(Input::Tick(self.now), &mut out);
+            self.hear(out);
+        }
+    }
+
+    fn share(&self, prefix: &str, is: impl Fn(&[Judgement]) -> bool) -> f64 {
+        let of: Vec<_> = self.stands.values().filter(|(user, _)| user.starts_with(prefix)).collect();
+        of.iter().filter(|(_, stands)| is(stands)).count() as f64 / of.len() as f64
+    }
+}
+
+fn adds_up(judgement: &Judgement) {
+    let points = |reason: &Reason| reason.points;
+    assert_eq!(judgement.reasons.iter().map(points).sum::<i32>(), judgement.score, "{judgement:#?}");
+}
+
+fn is_above(stands: &[Judgement]) -> bool {
+    stands.last().expect("decided").verdict > Verdict::Allow
+}
+
+fn campaign(told: &Told) -> Vec<&Case> {
+    told.cases.iter().filter(|case| case.code == "CAMPAIGN").collect()
+}
+
+#[test]
+fn a_bought_crowd_is_found_and_those_who_came_first_are_corrected() {
+    let told = Told::of(&together(&[people(), recruits()]));
+    assert_eq!(told.share("p", is_above), 0.0, "people are left alone");
+    assert!(told.share("r", is_above) >= 0.97, "{} of the bought accounts", told.share("r", is_above));
+    assert!(told.share("r", |stands| stands.len() > 1) > 0.02, "the first of them are corrected");
+    let cases = campaign(&told);
+    assert!(cases.iter().all(|case| case.id == cases[0].id && case.entity.value == "pushed"));
+    assert!(cases[0].opened_at.millis() - START - 600_000 < 60_000, "within a minute");
+}
+
+#[test]
+fn a_newcomer_who_likes_what_is_pushed_is_let_be() {
+    let guests: Vec<Like> =
+        (0..60).map(|n| person(5000 + n, "pushed".into(), START + 660_000 + n as i64 * 2000, true)).collect();
+    let told = Told::of(&together(&[people(), recruits(), guests]));
+    assert!(told.share("r", is_above) >= 0.95, "{}", told.share("r", is_above));
+    assert_eq!(told.share("p", is_above), 0.0);
+}
+
+#[test]
+fn a_viral_article_that_brings_newcomers_is_no_campaign() {
+    let fans: Vec<Like> =
+        (0..800).map(|n| person(9000 + n, "viral".into(), START + 600_000 + n as i64 * 300, n % 5 > 1)).collect();
+    let told = Told::of(&together(&[people(), fans]));
+    assert!(campaign(&told).is_empty());
+    assert_eq!(told.share("p", is_above), 0.0);
+}
+
+/// What was raised is taken back, and nothing more is held against anybody there.
+#[test]
+fn a_campaign_that_a_person_clears_is_taken_back() {
+    let mut told = Told::of(&together(&[people(), recruits()]));
+    let raised = told.share("r", |stands| stands.len() > 1);
+    let command = Command {
+        id: "c1".into(),
+        actor: "ann".into(),
+        at: told.now,
+        reason: "a fair".into(),
+        action: CommandAction::Resolve { case: campaign(&told)[0].id.clone(), outcome: CaseOutcome::Cleared },
+    };
+    let arrival = Arrival { topic: "c", partition: 0, offset: 0, append_time: told.now };
+    let mut out = Outputs::default();
+    assert_eq!(told.engine.apply(Input::Command(&command, arrival), &mut out), Outcome::CommandApplied);
+    told.hear(out);
+    told.rest();
+    let is_back = |stands: &[Judgement]| {
+        stands.len() > 1 && stands[stands.len() - 1].verdict == stands[0].verdict
+    };
+    assert_eq!(told.share("r", is_back), raised, "all that was raised is back where it was");
+    let late = Like { at: told.now.after(Span::from_secs(1)).millis(), user: "r9999".into(), ..recruits()[0].clone() };
+    told.like(99_999, &late);
+    assert!(!is_above(&told.stands["e99999"].1));
+}
+
+#[test]
+fn two_runs_say_the_same() {
+    let likes = together(&[people(), recruits()]);
+    let (one, other) = (Told::of(&likes), Told::of(&likes));
+    assert_eq!(one.stands, other.stands);
+    assert_eq!(one.cases, other.cases);
+}
