@@ -213,8 +213,9 @@ fn a_newcomer_who_likes_what_is_pushed_is_let_be() {
 
 #[test]
 fn a_viral_article_that_brings_newcomers_is_no_campaign() {
-    let fans: Vec<Like> =
-        (0..800).map(|n| person(9000 + n, "viral".into(), START + 600_000 + n as i64 * 300, n % 5 > 1)).collect();
+    let fans: Vec<Like> = (0..800)
+        .map(|n| person(9000 + n, "viral".into(), START + 600_000 + n as i64 * 300, n % 5 > 1))
+        .collect();
     let told = Told::of(&together(&[people(), fans]));
     assert!(campaign(&told).is_empty());
     assert_eq!(told.share("p", is_above), 0.0);
@@ -237,11 +238,14 @@ fn a_campaign_that_a_person_clears_is_taken_back() {
     assert_eq!(told.engine.apply(Input::Command(&command, arrival), &mut out), Outcome::CommandApplied);
     told.hear(out);
     told.rest();
-    let is_back = |stands: &[Judgement]| {
-        stands.len() > 1 && stands[stands.len() - 1].verdict == stands[0].verdict
-    };
+    let is_back =
+        |stands: &[Judgement]| stands.len() > 1 && stands[stands.len() - 1].verdict == stands[0].verdict;
     assert_eq!(told.share("r", is_back), raised, "all that was raised is back where it was");
-    let late = Like { at: told.now.after(Span::from_secs(1)).millis(), user: "r9999".into(), ..recruits()[0].clone() };
+    let late = Like {
+        at: told.now.after(Span::from_secs(1)).millis(),
+        user: "r9999".into(),
+        ..recruits()[0].clone()
+    };
     told.like(99_999, &late);
     assert!(!is_above(&told.stands["e99999"].1));
 }

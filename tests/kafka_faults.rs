@@ -144,30 +144,33 @@ fn what_access_rules_deny_is_named() {
     let mut weir = Instance::new(broker.bootstrap(), "acl.");
     weir.command(&["topics", "create"]);
     let acl = |what: &str, rule: &[&str]| {
-        let user = ["--deny-principal", "User:ANONYMOUS"];
-        let arguments: Vec<&str> = [what].into_iter().chain(user).chain(rule.iter().copied()).collect();
+        let arguments = [&[what], rule].concat();
         broker.tool("org.apache.kafka.tools.AclCommand", &arguments);
     };
-    let group = weir.kafka.group.clone();
+    let (group, names) = (weir.kafka.group.clone(), weir.names.clone());
     let id = format!("{group}-shard-0");
-    let (input, output) =
-        (weir.names.get(Topic::Interactions).to_owned(), weir.names.get(Topic::Decisions).to_owned());
-    let rules: [&[&str]; 4] = [
-        &["--operation", "Read", "--group", &group],
-        &["--operation", "Read", "--topic", &input],
-        &["--operation", "Write", "--transactional-id", &id],
-        &["--operation", "Write", "--topic", &output],
+    let (deny, allow) = (["--deny-principal", "User:ANONYMOUS"], ["--allow-principal", "User:ANONYMOUS"]);
+    let read = ["--operation", "Read", "--group", &group];
+    let transact = ["--operation", "Write", "--transactional-id", &id];
+    // Where a topic has a rule at all, nothing is allowed but what rules allow: it can be seen, and no more.
+    let see =
+        |topic| ["--operation", "Describe", "--operation", "DescribeConfigs", "--topic", names.get(topic)];
+    let rules = [
+        [&deny[..], &read].concat(),
+        [&deny[..], &transact].concat(),
+        [&allow[..], &see(Topic::Interactions)].concat(),
+        [&allow[..], &see(Topic::Decisions)].concat(),
     ];
-    for rule in rules {
-        acl("--add", rule);
+    for rule in &rules {
         // Some are only met once there is something to write.
         send(&weir, 6);
+        acl("--add", rule);
         let before = weir.log().len();
         weir.start();
         let (status, took) = weir.wait_for_end();
         let log = weir.log()[before..].to_owned();
         assert!(!status.success() && log.contains("Kafka denies access"), "{rule:?} {took:?}\n{log}");
-        acl("--remove", &[&["--force"], rule].concat());
+        acl("--remove", &[&["--force"], &rule[..]].concat());
     }
     weir.start();
     weir.wait_until_ready();

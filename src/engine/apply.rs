@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::bans::Bans;
 use super::cases::Cases;
-use super::crowd::Crowds;
 use super::command::Command;
+use super::crowd::Crowds;
 use super::cut::Cut;
 use super::decide::{Judged, decide};
 use super::decision::{DecisionId, Hold, Judgement, Quality, QualityCode};

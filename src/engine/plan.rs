@@ -13,7 +13,9 @@ use super::entity::EntityKind;
 use super::expr::Condition;
 use super::key::{Prehashed, tuple};
 use super::limit::Limit;
-use super::policy::{CrowdFact, Crowds, EventField, Fact, KeyField, LimitRule, LimitSpan, Measure, Origin, Policy, Signal};
+use super::policy::{
+    CrowdFact, Crowds, EventField, Fact, KeyField, LimitRule, LimitSpan, Measure, Origin, Policy, Signal,
+};
 use super::slab::Spill;
 use super::table::TableSpec;
 use super::time::{Span, Timestamp};

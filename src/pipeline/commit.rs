@@ -82,7 +82,7 @@ pub fn answer(error: &CommitError, owns: bool, attempts: u32) -> Answer {
     match error {
         CommitError::Aborted(_) if !owns => Answer::Lost,
         CommitError::Aborted(cause) if attempts < ATTEMPTS && !cause.lasting => Answer::Again,
-        CommitError::Unknown(_) if attempts < ATTEMPTS => Answer::Settle,
+        CommitError::Unknown(cause) if attempts < ATTEMPTS && !cause.lasting => Answer::Settle,
         CommitError::Fenced(_) => Answer::Lost,
         _ => Answer::Failed,
     }

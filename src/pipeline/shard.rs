@@ -120,7 +120,11 @@ impl From<InputProblem> for ShardError {
 
 impl From<GiveUp> for ShardError {
     fn from(give_up: GiveUp) -> Self {
-        ShardError::GaveUp(give_up.to_string())
+        let denial = match &give_up {
+            GiveUp::Failed(error) => error.cause().denial(),
+            GiveUp::Lost(_) | GiveUp::Unsettled(_) | GiveUp::Gone => None,
+        };
+        denial.map_or_else(|| ShardError::GaveUp(give_up.to_string()), ShardError::Stream)
     }
 }
 

@@ -9,7 +9,7 @@ use std::fmt;
 
 use rdkafka::error::{KafkaError, RDKafkaError, RDKafkaErrorCode};
 
-use super::error::{is_denied, is_unknown_topic, is_unreachable};
+use super::error::{StreamError, is_denied, is_unknown_topic, is_unreachable};
 
 /// The steps of a transaction, in order. Each is told before it begins, so that a test can end the process there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,6 +58,18 @@ pub struct Cause {
     /// True when the group's state in the commit was stale: a member came or went. Fresh metadata is needed, and the
     /// shard may be lost.
     pub stale_member: bool,
+}
+
+impl Cause {
+    /// The refusal by access rules, if it was one: whoever goes on trying is only refused again.
+    pub fn denial(&self) -> Option<StreamError> {
+        let what = match &self.record {
+            Some((topic, _)) => format!("{} to {topic}", self.step),
+            None => self.step.to_string(),
+        };
+        let denied = self.code.ends_with("AuthorizationFailed");
+        denied.then(|| StreamError::Denied { doing: what, reason: self.text.clone() })
+    }
 }
 
 impl fmt::Display for Cause {

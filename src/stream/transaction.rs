@@ -166,9 +166,23 @@ impl Transactions {
             return Err(broken);
         }
         let Some(failure) = self.producer.context().take() else { return Ok(()) };
-        let cause = cause(Step::Drain, Some(failure.code), failure.code.to_string());
+        let own = || cause(Step::Drain, Some(failure.code), failure.code.to_string());
+        let cause = self.purged(failure.code).unwrap_or_else(own);
         let cause = Cause { record: Some((failure.topic, failure.partition)), ..cause };
         Err(if is_fence(failure.code) { StepError::Fenced(cause) } else { StepError::Abort(cause) })
+    }
+
+    /// Why the client threw records away: what it says when it is asked for a transaction inside of one that failed.
+    fn purged(&self, code: RDKafkaErrorCode) -> Option<Cause> {
+        if !matches!(code, RDKafkaErrorCode::PurgeQueue | RDKafkaErrorCode::PurgeInflight) {
+            return None;
+        }
+        match self.producer.begin_transaction() {
+            Err(KafkaError::Transaction(error)) => {
+                Some(cause(Step::Drain, Some(error.code()), error.string()))
+            }
+            _ => None,
+        }
     }
 
     /// The error that made this producer unusable, if there is one.

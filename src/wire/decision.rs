@@ -314,9 +314,7 @@ mod tests {
         let (event, mut writer) = (event(), Writer::default());
         let sources: Vec<_> = (0..100).map(|n| source(Some(Span::from_secs(n)))).collect();
         for round in 0..200 {
-            let reason = |source: &Arc<ReasonSource>| Reason {
-                ..Reason::of(source, round)
-            };
+            let reason = |source: &Arc<ReasonSource>| Reason { ..Reason::of(source, round) };
             let (known, new) = (&sources[round as usize % 100], source(Some(Span::from_secs(round.into()))));
             let judgement = Judgement { reasons: vec![reason(known), reason(&new)], ..judgement(true) };
             let decision = decision(&event, &judgement);

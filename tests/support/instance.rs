@@ -134,8 +134,16 @@ impl Instance {
 
     /// Waits for an end that nobody asked for.
     pub fn wait_for_end(&mut self) -> (ExitStatus, Duration) {
-        let (mut child, start) = (self.child.take().expect("it runs"), Instant::now());
-        (child.wait().expect("it ends"), start.elapsed())
+        let start = Instant::now();
+        loop {
+            let child = self.child.as_mut().expect("it runs");
+            if let Some(status) = child.try_wait().expect("it can be asked") {
+                self.child = None;
+                return (status, start.elapsed());
+            }
+            assert!(start.elapsed() < PATIENCE, "it does not end\n{}", self.log_end());
+            thread::sleep(Duration::from_millis(20));
+        }
     }
 
     pub fn get(&self, path: &str) -> Answer {

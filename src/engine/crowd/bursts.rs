@@ -99,7 +99,8 @@ mod tests {
     #[test]
     fn meeting_at_one_owner_s_targets_says_nothing() {
         let mut bursts = Bursts::new(1 << 20);
-        let (a, b, c) = (bursts.begin(Some(5 << 40)), bursts.begin(Some(5 << 40)), bursts.begin(Some(6 << 40)));
+        let (a, b, c) =
+            (bursts.begin(Some(5 << 40)), bursts.begin(Some(5 << 40)), bursts.begin(Some(6 << 40)));
         let (unknown, now) = (bursts.begin(None), bursts.begin(Some(5 << 40)));
         let one = [a, b, c, unknown, 0, 0, 0, 0];
         assert_eq!(shared(&one, &one, now), 2);

@@ -148,7 +148,8 @@ fn judge_cohorts(crowd: &[&Member], sample: &Sample) -> (Vec<u32>, Option<Mixtur
     let all: u32 = counts.values().sum();
     counts.retain(|_, count| *count >= COHORT_LEAST);
     while counts.len() > COHORTS_MAX {
-        let least = counts.iter().min_by_key(|(cohort, count)| (**count, **cohort)).map(|(cohort, _)| *cohort);
+        let least =
+            counts.iter().min_by_key(|(cohort, count)| (**count, **cohort)).map(|(cohort, _)| *cohort);
         least.and_then(|cohort| counts.remove(&cohort));
     }
     let mut here: Vec<u32> = counts.values().copied().collect();

@@ -81,7 +81,12 @@ impl Engine {
         let Some(told) = &found.entry.told else { return };
         let Some(evidence) = evidence(composition, traits, member) else { return };
         let policy = Arc::clone(&self.policy);
-        let weighed = Weighed::new((&policy, &self.plan.prior), &found.entry, &evidence, prior(&policy.settings, composition.suspect));
+        let weighed = Weighed::new(
+            (&policy, &self.plan.prior),
+            &found.entry,
+            &evidence,
+            prior(&policy.settings, composition.suspect),
+        );
         if weighed.verdict <= found.entry.stand.now || self.is_exempt(told) {
             return;
         }
@@ -124,13 +129,16 @@ impl Engine {
                 && (stated.rules.is_empty() || stated.rules.contains(id))
         });
         let key = self.normalise(&entity).map(|(key, _)| key);
-        stated || key.is_some_and(|key| self.exceptions.on(key, |known| *known == entity, id, self.now).is_some())
+        stated
+            || key
+                .is_some_and(|key| self.exceptions.on(key, |known| *known == entity, id, self.now).is_some())
     }
 
     /// Makes the next revision of a decision, and returns how it stands from then on.
     fn revise(&mut self, told: &Told, stand: Stand, weighed: Weighed, at: Timestamp) -> Stand {
         let known = self.recall.find(&told.id, self.now).map(|kept| kept.judgement());
-        let before = known.as_ref().map_or(DecisionId { revision: stand.revision, ..told.id }, |known| known.id);
+        let before =
+            known.as_ref().map_or(DecisionId { revision: stand.revision, ..told.id }, |known| known.id);
         let verdict = weighed.verdict;
         let judgement = self.judgement(told, before, weighed, at);
         let revision = Revision {
@@ -192,8 +200,9 @@ impl Weighed {
         let verdicts = Verdicts { settings: &policy.settings, prior };
         let verdict = verdicts.of(sums.iter().copied());
         let total = score(prior, sums.into_iter());
-        let mut reasons: Vec<Reason> =
-            speakers(policy, evidence).map(|(rule, weighed, points)| weighed.reason(&rule.info, points)).collect();
+        let mut reasons: Vec<Reason> = speakers(policy, evidence)
+            .map(|(rule, weighed, points)| weighed.reason(&rule.info, points))
+            .collect();
         if let Some(watched) = &policy.crowds {
             reasons.push(Reason::of(&watched.prior, more));
             let campaign = Reason { verdict: Some(verdict), ..Reason::of(&watched.campaign.info, 0) };

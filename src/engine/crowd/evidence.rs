@@ -43,11 +43,15 @@ impl Kind {
     pub const fn doc(self) -> &'static str {
         match self {
             Kind::Age => "Evidence of the account's age among those who act on the target now.",
-            Kind::Cohort => "Evidence of the hour or day of its registration among those who act on the target now.",
+            Kind::Cohort => {
+                "Evidence of the hour or day of its registration among those who act on the target now."
+            }
             Kind::Device => "Evidence of its device's likeness with those of the crowd on the target.",
             Kind::Network => "Evidence of being alone on its address among those who act on the target now.",
             Kind::Recurring => "Evidence of having been with a large part of the crowd in an earlier one.",
-            Kind::Lockstep => "Evidence of meeting several of the crowd again and again, on target after target.",
+            Kind::Lockstep => {
+                "Evidence of meeting several of the crowd again and again, on target after target."
+            }
         }
     }
 }

@@ -55,7 +55,14 @@ impl Engine {
     }
 
     /// Establishes the campaign on a target, or lets it grow by the actor if he belongs to it.
-    fn campaign(&mut self, event: &Event<'_>, at: Timestamp, seen: &CrowdLook, says: &Says, out: &mut Vec<Case>) {
+    fn campaign(
+        &mut self,
+        event: &Event<'_>,
+        at: Timestamp,
+        seen: &CrowdLook,
+        says: &Says,
+        out: &mut Vec<Case>,
+    ) {
         let Self { crowds: Some(crowds), policy, timers, .. } = self else { return };
         if !crowds.establish(seen, policy, at) {
             return;
@@ -180,4 +187,3 @@ fn members(policy: &Policy, crowd: &Gathering) -> BTreeSet<u64> {
 fn speaks_against(policy: &Policy, says: &Says) -> bool {
     score(0, sums(policy, std::iter::empty(), &says.evidence).into_iter()) > 0
 }
-

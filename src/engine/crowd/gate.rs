@@ -57,7 +57,13 @@ pub(super) fn is_given_up(words: &[u32]) -> bool {
 
 /// Notes that so many people act on the target in a window that ends now. Returns the most there were in the one before,
 /// when this is the first event of a new one.
-pub(super) fn note(words: &mut [u32], number: usize, window: Span, people: u64, at: Timestamp) -> Option<u64> {
+pub(super) fn note(
+    words: &mut [u32],
+    number: usize,
+    window: Span,
+    people: u64,
+    at: Timestamp,
+) -> Option<u64> {
     let cell = &mut words[WINDOWS + 2 * number..][..2];
     let turn = at.millis().div_euclid(window.millis().max(1)).clamp(1, i64::from(u32::MAX) - 1) as u32;
     let people = u32::try_from(people).unwrap_or(u32::MAX);

@@ -111,7 +111,10 @@ impl Gathering {
         self.burst.1 += 1;
         let before = bursts.join(traits.user, self.burst.0, traits.at);
         let now = self.burst.0;
-        before.iter().filter(|burst| **burst != 0 && are_apart(**burst, now)).for_each(|burst| self.vote(*burst));
+        before
+            .iter()
+            .filter(|burst| **burst != 0 && are_apart(**burst, now))
+            .for_each(|burst| self.vote(*burst));
         let partners = self.meet(traits, &before);
         Member { traits: *traits, events: 1, bursts: before, partners }
     }

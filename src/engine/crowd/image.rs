@@ -177,7 +177,9 @@ mod tests {
     #[test]
     fn several_images_are_found_one_after_the_other() {
         let sample = sample();
-        let of = |image: u64, n: u64| copy(n + image * 1000, 2).map(|v| if v == 0 { 0 } else { v + 40 * image as u16 });
+        let of = |image: u64, n: u64| {
+            copy(n + image * 1000, 2).map(|v| if v == 0 { 0 } else { v + 40 * image as u16 })
+        };
         let mut rest: Vec<Device> = (0..250).map(|n| of(n % 5, n)).collect();
         for found in 1..=5 {
             let image = Image::of(&rest, &sample).expect("there is another");

@@ -13,7 +13,7 @@ use crate::engine::expr::Slot;
 use crate::engine::facts::Facts;
 use crate::engine::look::{Look, open};
 use crate::engine::plan::{ACTION, ADDRESS, TARGET, USER, Watched};
-use crate::engine::policy::{Crowds as Watches, CrowdFact, Policy};
+use crate::engine::policy::{CrowdFact, Crowds as Watches, Policy};
 use crate::engine::table;
 use crate::engine::time::{Span, Timestamp};
 use crate::engine::timers::{Timer, Timers};
@@ -197,7 +197,8 @@ impl Crowds {
     fn make_room(&mut self, keep: u64) {
         while self.open_bytes > self.open_budget {
             let others = self.open.iter().filter(|(key, _)| **key != keep);
-            let Some(oldest) = others.min_by_key(|(key, crowd)| (crowd.busy_at, **key)).map(|(key, _)| *key) else {
+            let Some(oldest) = others.min_by_key(|(key, crowd)| (crowd.busy_at, **key)).map(|(key, _)| *key)
+            else {
                 return;
             };
             self.given_up += 1;
@@ -241,4 +242,3 @@ fn fill(facts: &[(usize, CrowdFact)], seen: &CrowdLook, slots: &mut [Slot<'_>]) 
         };
     }
 }
-

@@ -25,8 +25,8 @@ mod quantile;
 mod sample;
 mod saved;
 mod state;
-mod traits;
 mod trail;
+mod traits;
 mod weigh;
 
 pub use self::evidence::{Kind, Weighed};

@@ -77,9 +77,8 @@ impl Quantile {
     }
 
     fn hold(&mut self, now: f64, at: Timestamp) {
-        let most = |(held, since): (f64, Timestamp)| {
-            held * libm::pow(RISE, at.since(since).millis() as f64 / HOUR)
-        };
+        let most =
+            |(held, since): (f64, Timestamp)| held * libm::pow(RISE, at.since(since).millis() as f64 / HOUR);
         self.held = Some((self.held.map_or(now, |held| now.min(most(held))), at));
     }
 }

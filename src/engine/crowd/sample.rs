@@ -102,7 +102,8 @@ impl Sample {
 
     fn is_drawn(&self, traits: &Traits) -> bool {
         let period = traits.at.millis().div_euclid(PERIOD).cast_unsigned();
-        let mixed = (traits.user ^ period.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        let mixed =
+            (traits.user ^ period.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xd6e8_feb8_6659_fd93);
         (mixed >> 40).is_multiple_of(self.stride)
     }
 

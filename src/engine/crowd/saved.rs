@@ -11,8 +11,8 @@ use super::mixture::{Bin, Mixture};
 use super::quantile::Quantile;
 use super::sample::Sample;
 use super::state::{Crowds, Usual};
-use super::traits::Traits;
 use super::trail::{CHUNK, Chunk, Place as Unit, Trail, UNIT};
+use super::traits::Traits;
 use crate::engine::cut::{
     Array, Awaited, Damaged, Kind, Place, Reader, Room, Saved, Watch, Writer, entries_of, saved,
 };

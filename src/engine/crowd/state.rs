@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::campaign::Campaign;
 use super::bursts::Bursts;
+use super::campaign::Campaign;
 use super::gate::{self, WINDOWS_MAX};
 use super::gathering::Gathering;
 use super::quantile::Quantile;

@@ -87,6 +87,7 @@ pub(super) fn sums(policy: &Policy, plain: impl Iterator<Item = i32>, evidence: 
 /// Whether what a crowd says alone makes an account a member: its verdict would be above allow.
 pub(super) fn is_member(policy: &Policy, evidence: &Evidence, prior: i32) -> bool {
     let sums = sums(policy, std::iter::empty(), evidence);
-    let verdicts = Verdicts { settings: &policy.settings, prior: policy.settings.prior.saturating_add(prior) };
+    let verdicts =
+        Verdicts { settings: &policy.settings, prior: policy.settings.prior.saturating_add(prior) };
     verdicts.of(sums.into_iter()) > Verdict::Allow
 }

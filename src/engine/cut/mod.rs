@@ -139,7 +139,8 @@ impl Engine {
 
     fn check_tables(&self) -> Result<(), Damaged> {
         let crowds = self.crowds.iter().flat_map(Crowds::tables);
-        let mut tables = self.tables.iter().chain([&self.users, &self.devices, &self.addresses]).chain(crowds);
+        let mut tables =
+            self.tables.iter().chain([&self.users, &self.devices, &self.addresses]).chain(crowds);
         tables.try_for_each(Table::check)
     }
 }

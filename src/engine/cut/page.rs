@@ -102,15 +102,8 @@ impl Page {
     /// No page has such a head or so many words.
     pub fn new(head: [u32; Self::HEAD], words: Vec<u32>) -> Result<Self, NoPage> {
         let [kind, part, unit, from, total, stride] = head;
-        let kinds = [
-            Kind::Set,
-            Kind::Records,
-            Kind::Blocks,
-            Kind::Entries,
-            Kind::Sketch,
-            Kind::Index,
-            Kind::Trail,
-        ];
+        let kinds =
+            [Kind::Set, Kind::Records, Kind::Blocks, Kind::Entries, Kind::Sketch, Kind::Index, Kind::Trail];
         let kind = kinds.into_iter().find(|known| *known as u32 == kind).ok_or(NoPage)?;
         let entries = words.len().checked_div(stride as usize).ok_or(NoPage)?;
         let fits = entries as u64 + u64::from(from) <= u64::from(total);

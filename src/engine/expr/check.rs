@@ -169,7 +169,9 @@ impl Checker<'_> {
         let Some(slot) = self.scope.catalogue.slot(path) else {
             return self.flaw(self.unknown_name(at, path));
         };
-        if !self.scope.signals && matches!(self.scope.catalogue.names()[slot].origin, Origin::Signal(_) | Origin::Crowd(_)) {
+        if !self.scope.signals
+            && matches!(self.scope.catalogue.names()[slot].origin, Origin::Signal(_) | Origin::Crowd(_))
+        {
             let message = format!(
                 "`{path}` is a signal; filters and costs read fields and facts only, for they decide \
                                    what signals see"

@@ -6,6 +6,7 @@
 //! transactions take offsets too.
 
 mod bans;
+mod compare;
 mod journal;
 mod outcomes;
 mod record;

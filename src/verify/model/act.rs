@@ -64,8 +64,11 @@ impl Model {
     /// One penalty point for the user or device of a limit that refused.
     fn penalise(&mut self, limit: usize, hand: &Hand<'_>, answer: &mut Answer) {
         let policy = std::sync::Arc::clone(&self.policy);
-        let pays = |kind| if kind == EntityKind::User && hand.look.unfamiliar { EntityKind::Device } else { kind };
-        let Some(entity) = policy.limits[limit].penalty.and_then(|kind| entity(pays(kind), hand)) else { return };
+        let pays =
+            |kind| if kind == EntityKind::User && hand.look.unfamiliar { EntityKind::Device } else { kind };
+        let Some(entity) = policy.limits[limit].penalty.and_then(|kind| entity(pays(kind), hand)) else {
+            return;
+        };
         if !self.bans.may_ban(&entity, hand.look.at) {
             return;
         }

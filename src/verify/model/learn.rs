@@ -20,7 +20,10 @@ pub(super) struct Answerable {
 
 impl Model {
     /// Challenges and holds can be answered until they are final.
-    pub(super) fn remember(&mut self, id: DecisionId, expected: &Expected) {
+    pub(super) fn remember(&mut self, id: DecisionId, expected: &Expected, told: bool) {
+        if expected.followed > 0 && !told {
+            self.guessed.insert(id.digest);
+        }
         if matches!(expected.verdict, Verdict::Challenge | Verdict::Hold) {
             let now = Expected { shadow: Vec::new(), ..expected.clone() };
             self.answerable.insert(id.digest, Answerable { id, now, last: None });
@@ -37,6 +40,7 @@ impl Model {
         }
         self.feedback.insert(feedback.id.clone(), at);
         answer.outcome = self.learn(feedback, at, &mut answer.expected);
+        answer.unsure = self.guessed.contains(&feedback.decision.digest);
         answer
     }
 

@@ -74,6 +74,9 @@ pub struct Answer {
     pub bans: Vec<BanChange>,
     /// Changes of cases; the order between cases is free.
     pub cases: Vec<Case>,
+    /// Of feedback: it is about a decision that depends on what only the engine can know, and that nobody told. Whether it
+    /// is revised, and to what, cannot be said.
+    pub unsure: bool,
 }
 
 /// The state of everything, as lists.
@@ -102,6 +105,8 @@ pub struct Model {
     exceptions: Vec<Exception>,
     /// Decisions that can be answered, by the digest that all revisions share.
     answerable: HashMap<u64, Answerable>,
+    /// Decisions that nobody told and only the engine can know, by that digest.
+    guessed: BTreeSet<u64>,
     feedback: HashMap<String, Timestamp>,
     now: Timestamp,
     started_at: Option<Timestamp>,
@@ -128,6 +133,7 @@ impl Model {
             watches: HashMap::new(),
             exceptions: Vec::new(),
             answerable: HashMap::new(),
+            guessed: BTreeSet::new(),
             feedback: HashMap::new(),
             now: Timestamp::default(),
             started_at: None,
@@ -220,6 +226,6 @@ impl Model {
 
 impl Answer {
     fn of(outcome: Outcome) -> Self {
-        Self { outcome, expected: None, bans: Vec::new(), cases: Vec::new() }
+        Self { outcome, expected: None, bans: Vec::new(), cases: Vec::new(), unsure: false }
     }
 }

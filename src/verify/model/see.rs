@@ -342,7 +342,7 @@ impl Model {
         };
         let hand = Hand { event, look, id, hint };
         self.act(&hand, &judged, &fired, &pools, answer);
-        self.remember(id, &judged.expected);
+        self.remember(id, &judged.expected, hint.told.is_some());
         answer.expected = Some(judged.expected);
     }
 

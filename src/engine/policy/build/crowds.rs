@@ -53,10 +53,13 @@ impl Workshop<'_> {
         });
         let all: Vec<Option<People>> = each.collect();
         let all = all.into_iter().collect::<Option<Vec<People>>>()?;
-        let filter = |people: &People| signals[people.signal].filter.as_ref().map(|filter| filter.text.clone());
+        let filter =
+            |people: &People| signals[people.signal].filter.as_ref().map(|filter| filter.text.clone());
         for (pair, raw) in all.windows(2).zip(&raw.value[1..]) {
             let (one, other) = (&pair[0], &pair[1]);
-            if signals[one.signal].dimension != signals[other.signal].dimension || filter(one) != filter(other) {
+            if signals[one.signal].dimension != signals[other.signal].dimension
+                || filter(one) != filter(other)
+            {
                 self.report.error(raw.at, "all of them have one key and one filter");
             }
             if one.window >= other.window {

@@ -4,8 +4,9 @@ use crate::engine::policy::nearest::did_you_mean;
 use crate::engine::policy::node::{Key, Kind, Node};
 use crate::engine::policy::problem::Report;
 use crate::engine::policy::raw::{
-    Named, RawAccounts, RawAddresses, RawCrowds, RawDuplicates, RawExemption, RawGuards, RawHold, RawLimit, RawMemory,
-    RawObservation, RawPenalties, RawRetroactive, RawRule, RawScore, RawSignal, RawTime, RawType, SECTIONS,
+    Named, RawAccounts, RawAddresses, RawCrowds, RawDuplicates, RawExemption, RawGuards, RawHold, RawLimit,
+    RawMemory, RawObservation, RawPenalties, RawRetroactive, RawRule, RawScore, RawSignal, RawTime, RawType,
+    SECTIONS,
 };
 use crate::engine::policy::reader::{At, read};
 

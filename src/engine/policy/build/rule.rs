@@ -68,7 +68,8 @@ impl Workshop<'_> {
 
     fn evidence(&self, raw: &RawRule, name: &At<String>) -> Option<Effect> {
         if raw.points.is_some() || raw.verdict.is_some() || raw.value.is_some() || raw.case.is_some() {
-            self.report.error(name.at, "a rule with `evidence` has no points, verdict, value or case of its own");
+            self.report
+                .error(name.at, "a rule with `evidence` has no points, verdict, value or case of its own");
         }
         if !self.watches_crowds {
             let message = format!("`{}`: no crowd is watched", name.value);

@@ -1,0 +1,116 @@
+//! Where the model came to in the end, held against what the topics tell last.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::bans;
+use super::outcomes::Found;
+use super::record::History;
+use super::verdict::{Place, Verdict};
+use crate::engine::ban::Ban;
+use crate::engine::case::Case;
+use crate::engine::entity::Entity;
+use crate::verify::model::Answer;
+use crate::wire::case;
+use crate::wire::decision::DecisionRecord;
+
+/// Where bans and cases have come to by the model.
+#[derive(Default)]
+pub(super) struct Ends {
+    pub(super) bans: BTreeMap<Entity, Vec<Ban>>,
+    pub(super) cases: BTreeMap<String, Case>,
+    /// Ids of decisions that feedback revised.
+    pub(super) revisions: BTreeSet<String>,
+    /// Ids under which policies establish crowds: corrections and cases of those only the engine can know.
+    pub(super) campaigns: BTreeSet<String>,
+}
+
+impl Ends {
+    /// Whether a revision is the correction of a campaign, or takes one back.
+    fn is_correction(&self, told: &DecisionRecord) -> bool {
+        told.reasons.iter().any(|reason| {
+            reason.detail.id == "campaign-cleared" || self.campaigns.contains(&reason.detail.id)
+        })
+    }
+}
+
+/// Revisions that nothing asked for.
+pub(super) fn uncalled(found: &Found, expected: &Ends, verdict: &mut Verdict) {
+    let told = found.decisions.values().flatten();
+    let mut told: Vec<_> = told
+        .filter(|(_, told)| told.revision > 0 && !expected.revisions.contains(&told.decision_id))
+        .filter(|(_, told)| !expected.is_correction(told))
+        .collect();
+    told.sort_by(|a, b| a.0.cmp(&b.0));
+    for (place, told) in told {
+        let text = format!("nothing asked for revision {}", told.decision_id);
+        verdict.violate("decision differs", place.clone(), text);
+    }
+}
+
+pub(super) fn note_cases(answer: &Answer, ends: &mut Ends) {
+    for case in &answer.cases {
+        ends.cases.insert(case.id.clone(), case.clone());
+    }
+}
+
+pub(super) fn compare_bans(expected: &Ends, told: &bans::Told, verdict: &mut Verdict) {
+    let none = Vec::new();
+    for (entity, bans) in &expected.bans {
+        verdict.count("banned entities compared", 1);
+        let place = || Place { topic: "bans".to_owned(), partition: 0, offset: -1 };
+        let (place, now) =
+            told.newest.get(entity).map_or((place(), &none), |(place, bans)| (place.clone(), bans));
+        if now != bans {
+            let text = format!("the bans of {entity} are {} and not {}", shown(now), shown(bans));
+            verdict.violate(if now.is_empty() { "ban lost" } else { "ban differs" }, place, text);
+        }
+    }
+    let free = told
+        .newest
+        .iter()
+        .filter(|(entity, (_, bans))| !bans.is_empty() && !expected.bans.contains_key(*entity));
+    for (entity, (place, bans)) in free {
+        let text = format!("{entity} is told to be banned by {} and is not", shown(bans));
+        verdict.violate("ban differs", place.clone(), text);
+    }
+}
+
+fn shown(bans: &[Ban]) -> String {
+    let one = |ban: &Ban| {
+        let end = ban.expires_at.map_or("lifted".to_owned(), |end| end.to_string());
+        format!("{} until {end} ({})", ban.verdict, ban.id)
+    };
+    if bans.is_empty() { "none".to_owned() } else { bans.iter().map(one).collect::<Vec<_>>().join(", ") }
+}
+
+pub(super) fn compare_cases(history: &History, expected: &Ends, verdict: &mut Verdict) {
+    let mut told = BTreeMap::<String, (Place, Case)>::new();
+    for record in &history.cases {
+        match case::decode(record.value.as_deref()) {
+            Ok(case) => drop(told.insert(case.id.clone(), (record.place(), case))),
+            Err(error) => verdict.violate("case unreadable", record.place(), error.to_string()),
+        }
+    }
+    for (id, case) in &expected.cases {
+        verdict.count("cases compared", 1);
+        match told.get(id) {
+            Some((_, told)) if told == case => {}
+            Some((place, told)) => {
+                let text = format!(
+                    "case {id} has {} events and not {}, or differs otherwise",
+                    told.events, case.events
+                );
+                verdict.violate("case differs", place.clone(), text);
+            }
+            None => {
+                let place = Place { topic: "cases".to_owned(), partition: 0, offset: -1 };
+                verdict.violate("case lost", place, format!("case {id} was never told"));
+            }
+        }
+    }
+    let campaign = |case: &Case| expected.campaigns.contains(&case.rule);
+    let uncalled = told.iter().filter(|(id, (_, case))| !expected.cases.contains_key(*id) && !campaign(case));
+    for (id, (place, _)) in uncalled {
+        verdict.violate("case differs", place.clone(), format!("case {id} was told and there is none"));
+    }
+}
