@@ -102,11 +102,13 @@ pub(super) fn recruit(setting: &mut Setting, truth: Truth, n: u32, order: &Order
     first..first + n
 }
 
-/// An exit for one account. One in 25 is the home of somebody who is here, too: people rent out their lines without
-/// knowing it.
+/// An exit for one account. Of homes, one in 25 is that of somebody who is here, too: people rent out their lines
+/// without knowing it.
 pub(super) fn way(exits: Exits, people: &mut People, dice: &mut Dice) -> Way {
-    if dice.chance(0.04) {
-        return people.members[dice.below(people.settled) as usize].ways[0];
+    let rented = !matches!(exits, Exits::World) && dice.chance(0.04);
+    let host = people.members[dice.below(people.settled) as usize].ways[0];
+    if rented && matches!(host, Way::Fixed(_)) {
+        return host;
     }
     match exits {
         Exits::World => Way::Fixed(people.lines.proxy(dice)),
