@@ -267,6 +267,7 @@ fn judgement(verdict: Verdict, full: bool) -> Judgement {
         verdict,
         score: i32::MIN,
         reasons: vec![reason],
+        without: Vec::new(),
         retry_after: full.then(|| Span::from_millis(1)),
         hold: full
             .then(|| Hold { until: Timestamp::from_millis(1_750_000_000_001), default: Verdict::Allow }),

@@ -194,6 +194,7 @@ impl Engine {
             verdict: judged.verdict,
             score: judged.score,
             reasons: std::mem::take(&mut judged.reasons),
+            without: std::mem::take(&mut judged.without),
             retry_after: judged.retry_after,
             hold: (judged.verdict == Verdict::Hold).then_some(hold),
             policy: Arc::clone(&self.policy.hash),

@@ -8,13 +8,13 @@
 use std::sync::Arc;
 
 use super::crowd::{Verdicts, score};
-use super::decision::{Reason, ReasonSource};
+use super::decision::{Reason, ReasonSource, Without};
 use super::entity::Entity;
 use super::event::Event;
 use super::exceptions::{ExceptionKind, Exceptions};
 use super::look::{LimitLook, Look, Refusal};
 use super::plan::Plan;
-use super::policy::{Effect, KeyField, LimitRule, Mode, Policy, Rule, SharedAddress};
+use super::policy::{Effect, Family, KeyField, LimitRule, Mode, Policy, Rule, SharedAddress};
 use super::time::Span;
 use super::verdict::Verdict;
 
@@ -27,6 +27,8 @@ pub struct Judged {
     pub score: i32,
     /// Why, strongest first.
     pub reasons: Vec<Reason>,
+    /// Which weaker verdict it would be without one evidence family.
+    pub without: Vec<Without>,
     /// How long to wait, for refusals that time heals.
     pub retry_after: Option<Span>,
     /// What rules and limits in shadow would have said.
@@ -86,6 +88,11 @@ struct Bench<'b, 'e> {
     fired: Vec<usize>,
     refused: Vec<Option<Verdict>>,
     prior: i32,
+    /// What was asked for beside the score: by which family, if by one.
+    demands: Vec<(Option<usize>, Verdict)>,
+    /// Points by family without evidence of crowds, after caps; once there is a verdict to explain.
+    bare: Vec<i32>,
+    without: Vec<Without>,
 }
 
 impl<'b, 'e> Bench<'b, 'e> {
@@ -121,6 +128,9 @@ impl<'b, 'e> Bench<'b, 'e> {
             fired,
             refused,
             prior: policy.settings.prior,
+            demands: Vec::new(),
+            bare: Vec::new(),
+            without: Vec::new(),
         }
     }
 
@@ -128,7 +138,7 @@ impl<'b, 'e> Bench<'b, 'e> {
     fn bind(&mut self) {
         let Some(binding) = &self.look.binding else { return };
         self.reasons.push(demand(&binding.source, binding.verdict, None));
-        self.demand(binding.verdict, binding.left);
+        self.demand(None, binding.verdict, binding.left);
         self.endless |= binding.verdict >= Verdict::Reject && binding.left.is_none();
     }
 
@@ -163,7 +173,7 @@ impl<'b, 'e> Bench<'b, 'e> {
             _ => own,
         };
         self.reasons.push(demand(&rule.info, verdict, measured));
-        self.demand(verdict, refusal.retry_after.filter(|_| verdict == Verdict::Reject));
+        self.demand(Some(rule.family), verdict, refusal.retry_after.filter(|_| verdict == Verdict::Reject));
         self.endless |= verdict >= Verdict::Reject && refusal.retry_after.is_none();
         Some(verdict)
     }
@@ -219,7 +229,7 @@ impl<'b, 'e> Bench<'b, 'e> {
                 let capped = self.guard.filter(|guard| guard.families.contains(&rule.family));
                 let floor = capped.map_or(floor, |guard| floor.min(guard.cap));
                 reason.verdict = Some(floor);
-                self.demand(floor, None);
+                self.demand(Some(rule.family), floor, None);
             }
         }
         self.reasons.push(reason);
@@ -249,31 +259,63 @@ impl<'b, 'e> Bench<'b, 'e> {
                 *sum = family.cap;
             }
         }
-        let all = self.ladder(|_| true);
-        let verdict = match self.guard {
-            None => all,
-            Some(guard) => {
-                let without = self.ladder(|family| !guard.families.contains(&family));
-                let held = all.min(without.max(guard.cap));
-                if held < all {
-                    self.reasons.push(demand(&guard.info, held, None));
-                }
-                held
-            }
+
+        let (verdict, held) = self.suspicion(None);
+        if let (Some(guard), Some(held)) = (self.guard, held) {
+            self.reasons.push(demand(&guard.info, held, None));
+        }
+        self.verdict = self.verdict.max(verdict);
+        if self.verdict > Verdict::Allow {
+            let capped = self.policy.families.iter().zip(&self.plain);
+            self.bare = capped.map(|(family, sum)| (*sum).min(family.cap)).collect();
+            self.without = self.each_without();
+        }
+    }
+
+    /// The verdict that the evidence asks for, without that of one family when it is given; and, when the guard holds it
+    /// there, once more.
+    fn suspicion(&self, off: Option<usize>) -> (Verdict, Option<Verdict>) {
+        let (prior, points) = self.without(off);
+        let all = self.ladder(prior, points, |family| Some(family) != off);
+        let Some(guard) = self.guard else { return (all, None) };
+        let without = |family| Some(family) != off && !guard.families.contains(&family);
+        let held = all.min(self.ladder(prior, points, without).max(guard.cap));
+        (held, (held < all).then_some(held))
+    }
+
+    /// Prior and points when one family says nothing: a crowd may then no longer be one that two families agree on.
+    fn without(&self, off: Option<usize>) -> (i32, &[i32]) {
+        let says = self.look.crowd.as_ref().and_then(|crowd| crowd.says.as_ref());
+        let (Some(says), Some(off)) = (says, off) else { return (self.prior, &self.points) };
+        let settings = &self.policy.settings;
+        match says.prior_without(self.policy, off) {
+            Some(more) => (settings.prior.saturating_add(more), &self.points),
+            None => (settings.prior, &self.bare),
+        }
+    }
+
+    /// The families without which the verdict would be weaker, with what it would be then.
+    fn each_without(&self) -> Vec<Without> {
+        let weaker = |(family, info): (usize, &Family)| {
+            let others = self.demands.iter().filter(|(by, _)| *by != Some(family));
+            let demanded = others.map(|(_, verdict)| *verdict).max().unwrap_or_default();
+            let verdict = demanded.max(self.suspicion(Some(family)).0);
+            (verdict < self.verdict).then(|| Without { family: info.name.as_str().into(), verdict })
         };
-        self.demand(verdict, None);
+        self.policy.families.iter().enumerate().filter_map(weaker).collect()
     }
 
     /// The verdict of the evidence of some families: what speaks against the actor only in those, what speaks for him
     /// in all.
-    fn ladder(&self, counts: impl Fn(usize) -> bool + Copy) -> Verdict {
+    fn ladder(&self, prior: i32, points: &[i32], counts: impl Fn(usize) -> bool + Copy) -> Verdict {
         let held = |(family, sum): (usize, &i32)| if counts(family) { *sum } else { (*sum).min(0) };
-        let verdicts = Verdicts { settings: &self.policy.settings, prior: self.prior };
-        verdicts.of(self.points.iter().enumerate().map(held))
+        let verdicts = Verdicts { settings: &self.policy.settings, prior };
+        verdicts.of(points.iter().enumerate().map(held))
     }
 
     /// Raises the verdict; of several waits the longest counts.
-    fn demand(&mut self, verdict: Verdict, retry_after: Option<Span>) {
+    fn demand(&mut self, family: Option<usize>, verdict: Verdict, retry_after: Option<Span>) {
+        self.demands.push((family, verdict));
         self.verdict = self.verdict.max(verdict);
         self.retry_after = self.retry_after.max(retry_after);
     }
@@ -301,6 +343,7 @@ impl<'b, 'e> Bench<'b, 'e> {
             verdict: self.verdict,
             score,
             reasons: self.reasons,
+            without: self.without,
             retry_after: self.retry_after.filter(|_| self.verdict >= Verdict::Reject && !self.endless),
             shadow: self.shadow,
             fired: self.fired,

@@ -170,6 +170,8 @@ pub struct Judgement {
     pub score: i32,
     /// Why, strongest first; their points add up to `score`.
     pub reasons: Vec<Reason>,
+    /// Which weaker verdict it would be without one evidence family; empty when no family alone makes a difference.
+    pub without: Vec<Without>,
     /// For a refusal that time heals: how long to wait from `effective_at`.
     pub retry_after: Option<Span>,
     /// For `hold`: until when a person may decide, and what holds if nobody does.
@@ -180,6 +182,15 @@ pub struct Judgement {
     pub quality: Vec<Quality>,
     /// Until then this decision may be revised: effective time + retroactive window.
     pub revisable_until: Timestamp,
+}
+
+/// What a decision would be without one evidence family.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Without {
+    /// The family.
+    pub family: Arc<str>,
+    /// The verdict without it: weaker than the one given.
+    pub verdict: Verdict,
 }
 
 /// How long a held event waits for a person.

@@ -71,6 +71,7 @@ impl Engine {
         judgement.verdict = verdict;
         judgement.hold = (verdict == Verdict::Hold).then_some(hold);
         judgement.retry_after = None;
+        judgement.without.clear();
         // The newest answer stands for those before it: however often they change, a decision does not grow.
         judgement.reasons.retain(|reason| reason.source.family != FAMILY);
         judgement.reasons.insert(0, reason(result, verdict));

@@ -184,6 +184,7 @@ mod tests {
             verdict: Verdict::Challenge,
             score: 9,
             reasons: Vec::new(),
+            without: Vec::new(),
             retry_after: None,
             hold: None,
             policy: "p".into(),

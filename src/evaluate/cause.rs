@@ -115,6 +115,7 @@ mod tests {
             verdict,
             score: 0,
             reasons: reasons.iter().map(reason).collect(),
+            without: Vec::new(),
             retry_after: None,
             hold: None,
             policy: "p".into(),

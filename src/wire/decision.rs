@@ -10,7 +10,9 @@ mod record;
 use std::borrow::Cow;
 use std::io::Write;
 
-pub use self::record::{DecisionRecord, HoldRecord, QualityRecord, ReasonDetail, ReasonRecord, SourceRecord};
+pub use self::record::{
+    DecisionRecord, HoldRecord, QualityRecord, ReasonDetail, ReasonRecord, SourceRecord, WithoutRecord,
+};
 
 use self::fragments::Fragments;
 use self::record::finite;
@@ -20,7 +22,7 @@ use super::json::{double, field, optional, optional_text, raw, text, word};
 use super::outgoing::{self, Subject};
 use super::quantity::Millis;
 use crate::engine::address::Address;
-use crate::engine::decision::{Decision, DecisionId, Quality, Reason, risk_percent};
+use crate::engine::decision::{Decision, DecisionId, Quality, Reason, Without, risk_percent};
 use crate::engine::time::Timestamp;
 
 /// Reads a decision; a verdict not known here is kept as the word it is.
@@ -112,6 +114,9 @@ fn judgement(decision: &Decision<'_>, fragments: &mut Fragments, out: &mut Vec<u
     field(out, r#","score":"#, &decision.judgement.score);
     field(out, r#","risk":"#, &risk_percent(decision.judgement.score));
     list(out, r#","reasons":["#, &decision.judgement.reasons, |each, out| reason(each, fragments, out));
+    if !decision.judgement.without.is_empty() {
+        list(out, r#","without":["#, &decision.judgement.without, without);
+    }
     optional(out, r#","retry_after_ms":"#, decision.judgement.retry_after.map(Millis::from));
     if let Some(hold) = decision.judgement.hold {
         field(out, r#","hold":{"until":"#, &hold.until.millis());
@@ -184,6 +189,12 @@ fn reason(reason: &Reason, fragments: &mut Fragments, out: &mut Vec<u8>) {
         word(out, r#","verdict":"#, verdict.name());
     }
     raw(out, "}}");
+}
+
+fn without(without: &Without, out: &mut Vec<u8>) {
+    text(out, r#"{"family":"#, &without.family);
+    word(out, r#","verdict":"#, without.verdict.name());
+    raw(out, "}");
 }
 
 fn quality(quality: &Quality, out: &mut Vec<u8>) {
@@ -259,6 +270,7 @@ mod tests {
             } else {
                 Vec::new()
             },
+            without: vec![Without { family: "dev\"ice".into(), verdict: Verdict::Demote }; usize::from(rich)],
             retry_after: rich.then(|| Span::from_secs(8)),
             hold: rich.then_some(Hold {
                 until: Timestamp::from_millis(1_750_003_600_000),

@@ -98,6 +98,7 @@ fn sample(event: &Event<'_>) -> Judgement {
             reason("prior", "Where everyone starts", -100),
             reason("rate", "Many actions in a minute", 12),
         ],
+        without: Vec::new(),
         retry_after: None,
         hold: None,
         policy: Arc::from("9f86d081884c7d65"),

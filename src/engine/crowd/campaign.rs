@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::composition::Composition;
+use super::evidence::Kind;
 use super::trail::Place;
 use crate::engine::case::{CampaignEvidence, CampaignFacts};
 use crate::engine::time::Timestamp;
@@ -62,7 +63,8 @@ impl Campaign {
         self.composition = composition.clone();
         let facts = &mut self.facts;
         (facts.share, facts.judged) = (percent(composition.suspect), composition.users);
-        let found = composition.shares().filter(|(_, share)| *share > 0.0);
+        let names = Kind::ALL.map(Kind::name).into_iter().chain(["crowd.repeats"]);
+        let found = names.zip(composition.shares).filter(|(_, share)| *share > 0.0);
         facts.evidence = found
             .map(|(kind, share)| CampaignEvidence { kind: kind.to_owned(), share: percent(share) })
             .collect();

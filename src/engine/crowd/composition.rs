@@ -17,8 +17,6 @@ use super::mixture::{Mixture, Side};
 use super::sample::Sample;
 use super::traits::{AGES, ALONE, NEIGHBOURS, Traits};
 
-/// Families that may agree.
-const FAMILIES: usize = 6;
 /// The most device images of one crowd.
 const IMAGES_MAX: usize = 8;
 /// The most cohorts that are bins of their own.
@@ -27,7 +25,7 @@ const COHORTS_MAX: usize = 64;
 const COHORT_LEAST: u32 = 4;
 /// Shares of honest people by how often they act on one target: once, twice, three times or more. Raw to distinct is 1.0
 /// to 1.2 in honest crowds, likes taken back and given again included.
-const REPEATS: [u32; 3] = [9_000, 850, 150];
+const USUAL_REPEATS: [u32; 3] = [9_000, 850, 150];
 
 /// Of ten thousand people in ordinary crowds, those who were in an earlier one with a large part of it, after streams of
 /// real shares.
@@ -36,6 +34,9 @@ const RECURRING: [u32; 2] = [9_500, 500];
 const LOCKSTEP: [u32; 2] = [9_970, 30];
 const PARTNERS: u32 = 5;
 
+/// Kinds that are weighed by those who were surely brought in.
+const CORE: [Kind; 4] = [Kind::Age, Kind::Cohort, Kind::Device, Kind::Network];
+
 /// A crowd, judged.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Composition {
@@ -43,6 +44,9 @@ pub(crate) struct Composition {
     pub(crate) users: u32,
     /// The share of it that two families agree was brought in: the second-largest by family.
     pub(crate) suspect: f64,
+    /// The share that each kind of evidence says was brought in, of those that the policy listens to.
+    pub(super) shares: Shares,
+    pub(super) group: Group,
     pub(super) age: Option<Mixture>,
     pub(super) cohort: Option<Mixture>,
     /// Cohorts with a bin of their own, ascending; all others share the last bin.
@@ -57,13 +61,59 @@ pub(crate) struct Composition {
     pub(super) lockstep: Option<Mixture>,
 }
 
+/// The share that each kind of evidence says was brought in, and, last, how often accounts act on the target.
+pub(super) type Shares = [f64; KINDS];
+
+/// Kinds of evidence, and, last, how often accounts act on the target.
+pub(super) const KINDS: usize = Kind::ALL.len() + 1;
+
+/// The place of how often accounts act on the target.
+pub(super) const REPEATS: usize = Kind::ALL.len();
+
+/// Of a group that meets again and again, what else there is to hold against it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Group {
+    /// Accounts of the crowd that meet several others of it again and again.
+    pub(super) locked: u32,
+    /// The age of most accounts is not known: there is nothing but the meetings to go by.
+    pub(super) blind: bool,
+}
+
+/// The share that two families agree on: the second-largest by family. Age and cohort are one. Friends meet again and
+/// again, too, and come back together: that is enough only where nothing else is known, or where they are more than
+/// friends are.
+pub(super) fn agreed(shares: &Shares, group: Group) -> f64 {
+    let share = |kind: Kind| shares[kind as usize];
+    let mut families = [
+        share(Kind::Age).max(share(Kind::Cohort)),
+        share(Kind::Device),
+        share(Kind::Network),
+        share(Kind::Lockstep),
+        shares[REPEATS],
+    ];
+    families.sort_by(f64::total_cmp);
+    let two = families[families.len() - 2];
+    let meets = share(Kind::Recurring).min(share(Kind::Lockstep));
+    if group.blind || group.locked >= LARGE { two.max(meets) } else { two }
+}
+
+/// Friends, clubs, classes: hardly ever do so many of them act on one target within an hour.
+const LARGE: u32 = 90;
+
 impl Composition {
     /// Judges a crowd.
-    pub(crate) fn of(crowd: &[&Member], sample: &Sample, returning: Vec<Burst>) -> Self {
+    pub(crate) fn of(
+        crowd: &[&Member],
+        sample: &Sample,
+        returning: Vec<Burst>,
+        heard: &[bool; KINDS],
+    ) -> Self {
         let (cohorts, cohort) = judge_cohorts(crowd, sample);
         let mut composition = Self {
             users: crowd.len() as u32,
             suspect: 0.0,
+            shares: Shares::default(),
+            group: Group::default(),
             age: judge_ages(crowd, sample),
             cohort,
             cohorts,
@@ -76,54 +126,109 @@ impl Composition {
             returning,
         };
         // Likeness takes long to look for, and says nothing alone.
-        if composition.families()[FAMILIES - 1] > 0.0 {
+        if composition.all_shares().iter().any(|share| *share > 0.0) {
             (composition.images, composition.device) = judge_devices(crowd, sample);
         }
-        composition.suspect = composition.families()[FAMILIES - 2];
+        composition.shares = composition.all_shares();
+        let unheard = composition.shares.iter_mut().zip(heard).filter(|(_, heard)| !**heard);
+        unheard.for_each(|(share, _)| *share = 0.0);
+        composition.group = Group {
+            locked: crowd.iter().filter(|member| is_in_lockstep(member)).count() as u32,
+            blind: crowd.iter().filter(|member| member.traits.age != 0).count() * 2 < crowd.len(),
+        };
+        composition.suspect = agreed(&composition.shares, composition.group);
+        if composition.suspect > 0.0 {
+            composition.weigh_by_core(crowd);
+        }
         composition
     }
 
-    /// The share that each kind of evidence says was brought in.
-    pub(super) fn shares(&self) -> impl Iterator<Item = (&'static str, f64)> {
-        let kinds = [
-            (Kind::Age.name(), &self.age),
-            (Kind::Cohort.name(), &self.cohort),
-            (Kind::Device.name(), &self.device),
-            (Kind::Network.name(), &self.network),
-            (Kind::Recurring.name(), &self.recurring),
-            (Kind::Lockstep.name(), &self.lockstep),
-            ("crowd.repeats", &self.repeats),
+    fn all_shares(&self) -> Shares {
+        let mixtures = [
+            &self.age,
+            &self.cohort,
+            &self.device,
+            &self.network,
+            &self.recurring,
+            &self.lockstep,
+            &self.repeats,
         ];
-        kinds.into_iter().map(|(kind, mixture)| (kind, mixture.as_ref().map_or(0.0, |mixture| mixture.alpha)))
+        mixtures.map(|mixture| mixture.as_ref().map_or(0.0, |mixture| mixture.alpha))
     }
 
-    /// The share that each family says was brought in, ascending: age and cohort are one.
-    fn families(&self) -> [f64; FAMILIES] {
-        let alpha = |mixture: &Option<Mixture>| mixture.as_ref().map_or(0.0, |mixture| mixture.alpha);
-        let mut families = [
-            alpha(&self.age).max(alpha(&self.cohort)),
-            alpha(&self.device),
-            alpha(&self.network),
-            alpha(&self.repeats),
-            alpha(&self.recurring),
-            alpha(&self.lockstep),
-        ];
-        families.sort_by(f64::total_cmp);
-        families
+    /// Those in the overfull bins of the trait with the largest lift were surely brought in: how they are otherwise is how
+    /// those who were brought in are.
+    fn weigh_by_core(&mut self, crowd: &[&Member]) {
+        let lift = |kind: &Kind| self.mixture(*kind).as_ref().map_or(0.0, Mixture::lift);
+        let Some(best) = Kind::ALL.into_iter().max_by(|a, b| lift(a).total_cmp(&lift(b))) else { return };
+        let Some(mixture) = self.mixture(best) else { return };
+        let strays = mixture.strays();
+        let is_core = |member: &&&Member| {
+            let bin = self.bin(best, &member.traits, Some(member));
+            bin.is_some_and(|bin| mixture.bins.get(bin).is_some_and(|bin| bin.overfull))
+        };
+        let core: Vec<&Member> = crowd.iter().filter(is_core).copied().collect();
+        for kind in CORE.into_iter().filter(|kind| *kind != best) {
+            let mut counts = vec![0; self.mixture(kind).as_ref().map_or(0, |mixture| mixture.bins.len())];
+            for member in &core {
+                if let Some(count) = self.bin(kind, &member.traits, Some(member)).and_then(|bin| counts.get_mut(bin)) {
+                    *count += 1;
+                }
+            }
+            let side = if kind == Kind::Network { Side::Only(ALONE - 1) } else { Side::Any };
+            if let Some(mixture) = self.mixture_mut(kind) {
+                mixture.weigh_by(&counts, strays, side);
+            }
+        }
+        if best != Kind::Device {
+            let factor = spread(crowd, &self.images);
+            self.device.iter_mut().for_each(|device| device.scale_bins(factor, NEAR - 1));
+        }
+    }
+
+    /// Whether a group that meets again and again is part of it, to at least this share.
+    pub(super) fn is_group(&self, least: f64) -> bool {
+        self.shares[Kind::Lockstep as usize] >= least
+    }
+
+    fn mixture(&self, kind: Kind) -> &Option<Mixture> {
+        match kind {
+            Kind::Age => &self.age,
+            Kind::Cohort => &self.cohort,
+            Kind::Device => &self.device,
+            Kind::Network => &self.network,
+            Kind::Recurring => &self.recurring,
+            Kind::Lockstep => &self.lockstep,
+        }
+    }
+
+    fn mixture_mut(&mut self, kind: Kind) -> Option<&mut Mixture> {
+        match kind {
+            Kind::Age => self.age.as_mut(),
+            Kind::Cohort => self.cohort.as_mut(),
+            Kind::Device => self.device.as_mut(),
+            Kind::Network => self.network.as_mut(),
+            Kind::Recurring => self.recurring.as_mut(),
+            Kind::Lockstep => self.lockstep.as_mut(),
+        }
+    }
+
+    /// The bin that an account is in; `None` when it is not known.
+    fn bin(&self, kind: Kind, traits: &Traits, member: Option<&Member>) -> Option<usize> {
+        match kind {
+            Kind::Age => usize::from(traits.age).checked_sub(1),
+            Kind::Cohort => self.cohort_bin(traits.cohort),
+            Kind::Device => agreement(&self.images, &traits.device).checked_sub(1),
+            Kind::Network => usize::from(traits.neighbours).checked_sub(1),
+            Kind::Recurring => member.map(|member| usize::from(returns(member, &self.returning))),
+            Kind::Lockstep => member.map(|member| usize::from(is_in_lockstep(member))),
+        }
     }
 
     /// What it says of one account, by kind of evidence.
     pub(crate) fn evidence(&self, kind: Kind, traits: &Traits, member: Option<&Member>) -> Option<Weighed> {
-        let (mixture, bin) = match kind {
-            Kind::Age => (&self.age, usize::from(traits.age).checked_sub(1)?),
-            Kind::Cohort => (&self.cohort, self.cohort_bin(traits.cohort)?),
-            Kind::Device => (&self.device, agreement(&self.images, &traits.device).checked_sub(1)?),
-            Kind::Network => (&self.network, usize::from(traits.neighbours).checked_sub(1)?),
-            Kind::Recurring => (&self.recurring, usize::from(returns(member?, &self.returning))),
-            Kind::Lockstep => (&self.lockstep, usize::from(is_in_lockstep(member?))),
-        };
-        let mixture = mixture.as_ref()?;
-        let bin = mixture.bins.get(bin)?;
+        let mixture = self.mixture(kind).as_ref()?;
+        let bin = mixture.bins.get(self.bin(kind, traits, member)?)?;
         Some(Weighed { log_odds: bin.log_odds, here: bin.here, usual: bin.usual, support: mixture.support })
     }
 
@@ -159,10 +264,29 @@ fn judge_cohorts(crowd: &[&Member], sample: &Sample) -> (Vec<u32>, Option<Mixtur
     (counts.into_keys().collect(), Mixture::of(&here, &usual, Side::Any))
 }
 
+/// Against ordinary accounts of the same ages: newcomers come from addresses that are new here, too.
 fn judge_network(crowd: &[&Member], sample: &Sample) -> Option<Mixture> {
-    let mut here = [0; NEIGHBOURS];
-    crowd.iter().for_each(|member| here[usize::from(member.traits.neighbours)] += 1);
-    Mixture::of(&here[1..], &sample.neighbours()[1..], Side::Only(ALONE - 1))
+    let (mut here, mut of_young) = ([0; NEIGHBOURS], 0);
+    for member in crowd.iter().filter(|member| member.traits.neighbours != 0) {
+        here[usize::from(member.traits.neighbours)] += 1;
+        of_young += u32::from(member.traits.is_young());
+    }
+    let n: u32 = here.iter().sum();
+    let young = f64::from(of_young) / f64::from(n.max(1));
+    let (new, old) = (&sample.neighbours(true)[1..], &sample.neighbours(false)[1..]);
+    let usual = blend((new, young), (old, 1.0 - young));
+    Mixture::of_few(&here[1..], &usual, Side::Only(ALONE - 1))
+}
+
+/// Counts of two kinds of accounts, as they would be among so many of each kind as it takes to have their shares right.
+fn blend((one, share): (&[u32], f64), (other, rest): (&[u32], f64)) -> [u32; NEIGHBOURS - 1] {
+    let total = |counts: &[u32]| f64::from(counts.iter().sum::<u32>());
+    // As many as the scarcer kind allows.
+    let of = |counts: &[u32], share: f64| if share > 0.0 { total(counts) / share } else { f64::INFINITY };
+    let all = of(one, share).min(of(other, rest));
+    let scale = |counts: &[u32], share: f64| if share > 0.0 { all * share / total(counts).max(1.0) } else { 0.0 };
+    let (by, beside) = (scale(one, share), scale(other, rest));
+    std::array::from_fn(|bin| libm::round(f64::from(one[bin]) * by + f64::from(other[bin]) * beside) as u32)
 }
 
 /// Images are looked for one after the other, each among those who are near none of the earlier ones.
@@ -205,11 +329,11 @@ fn spread(crowd: &[&Member], images: &[Image]) -> f64 {
 }
 
 fn judge_repeats(crowd: &[&Member]) -> Option<Mixture> {
-    let mut here = [0; REPEATS.len()];
+    let mut here = [0; USUAL_REPEATS.len()];
     for member in crowd {
-        here[(member.events.clamp(1, REPEATS.len() as u32) - 1) as usize] += 1;
+        here[(member.events.clamp(1, USUAL_REPEATS.len() as u32) - 1) as usize] += 1;
     }
-    Mixture::of(&here, &REPEATS, Side::Only(REPEATS.len() - 1))
+    Mixture::of(&here, &USUAL_REPEATS, Side::Only(USUAL_REPEATS.len() - 1))
 }
 
 fn judge_recurring(crowd: &[&Member], returning: &[Burst]) -> Option<Mixture> {

@@ -172,6 +172,7 @@ impl Engine {
             verdict,
             score,
             reasons,
+            without: Vec::new(),
             retry_after: None,
             hold: (verdict == Verdict::Hold).then_some(hold),
             policy: Arc::clone(&self.policy.hash),

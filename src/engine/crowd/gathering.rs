@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::bursts::{Burst, Bursts, Last, are_apart, shared};
-use super::composition::Composition;
+use super::composition::{Composition, KINDS};
 use super::sample::Sample;
 use super::traits::Traits;
 use crate::engine::time::{Span, Timestamp};
@@ -170,11 +170,11 @@ impl Gathering {
         since >= AGAIN || (more && (came < 2 * FIRST || since >= SOONEST))
     }
 
-    /// Judges it by the accounts that acted within the window before `at`.
-    pub(crate) fn judge(&mut self, sample: &Sample, at: Timestamp) {
+    /// Judges it by the accounts that acted within the window before `at`. `heard` says which kinds of evidence count.
+    pub(crate) fn judge(&mut self, sample: &Sample, heard: &[bool; KINDS], at: Timestamp) {
         let from = at.before(self.window);
         let crowd: Vec<&Member> = self.members.iter().filter(|member| member.traits.at > from).collect();
-        self.composition = Composition::of(&crowd, sample, self.returning());
+        self.composition = Composition::of(&crowd, sample, self.returning(), heard);
         self.judged = (self.came, at);
     }
 
@@ -235,7 +235,7 @@ mod tests {
             let traits = traits(n.into(), i64::from(n) / 5);
             crowd.note(&traits, &mut bursts);
             if crowd.is_due(traits.at) {
-                crowd.judge(&sample, traits.at);
+                crowd.judge(&sample, &[true; KINDS], traits.at);
                 times.push(n + 1);
             }
         }

@@ -5,7 +5,8 @@ use super::gathering::Gathering;
 use super::state::{Crowds, usual};
 use super::trail::Place;
 use super::traits::{self, Traits};
-use super::weigh::{Evidence, evidence, prior};
+use super::composition::{Composition, Group, Shares, agreed};
+use super::weigh::{Evidence, LEAST_SUSPECT, evidence, heard, prior};
 use super::{campaign::Campaign, entry};
 use crate::engine::Engine;
 use crate::engine::event::Event;
@@ -50,6 +51,9 @@ pub(crate) struct Says {
     /// Points by which the prior is higher than usual.
     pub(crate) prior: i32,
     pub(super) suspect: f64,
+    /// The share that each kind of evidence says was brought in.
+    pub(super) shares: Shares,
+    pub(super) group: Group,
     /// Accounts by which it was judged.
     pub(super) users: u32,
 }
@@ -67,11 +71,10 @@ impl Engine {
         let Some(key) = look.keys[watched.dimension].filter(|_| people[0] > 0) else { return };
         let traits = self.traits(user, event, facts, look, watched);
         let Self { crowds: Some(crowds), policy, timers, .. } = self else { return };
-        let Some(settings) = &policy.crowds else { return };
         let gate = open(&mut crowds.gates, key, look.at);
         let owner = event.target_owner.as_deref().map(|owner| self.seed.bytes(owner.as_bytes()));
         let mut seen = CrowdLook { key, target, owner, action, gate, traits, says: None };
-        crowds.note(&seen, people, settings, timers);
+        crowds.note(&seen, people, policy, timers);
         seen.says = crowds.says(&seen, policy);
         fill(&self.plan.crowd, &seen, &mut look.slots);
         look.crowd = Some(seen);
@@ -110,9 +113,10 @@ impl Crowds {
         &mut self,
         seen: &CrowdLook,
         people: [u64; WINDOWS_MAX],
-        settings: &Watches,
+        policy: &Policy,
         timers: &mut Timers,
     ) {
+        let Some(settings) = &policy.crowds else { return };
         let at = seen.traits.at;
         let (is_open, trail) = {
             let words = self.gates.cells(seen.gate);
@@ -136,7 +140,7 @@ impl Crowds {
             crowd.busy_at = crowd.busy_at.max(at);
         }
         if crowd.is_due(at) {
-            crowd.judge(&usual(actions, seen.action).actors, at);
+            crowd.judge(&usual(actions, seen.action).actors, &heard(policy, None), at);
         }
     }
 
@@ -224,9 +228,21 @@ impl Crowds {
             return None;
         }
         let evidence = evidence(&crowd.composition, &seen.traits, crowd.of(seen.traits.user))?;
-        let suspect = crowd.composition.suspect;
+        let (suspect, shares) = (crowd.composition.suspect, crowd.composition.shares);
         let prior = prior(&policy.settings, suspect);
-        Some(Says { evidence, prior, suspect, users: crowd.composition.users })
+        let Composition { group, users, .. } = crowd.composition;
+        Some(Says { evidence, prior, suspect, shares, group, users })
+    }
+}
+
+impl Says {
+    /// Points by which the prior is higher than usual when the rules of one family say nothing; `None` when then no two
+    /// families agree, so that the crowd says nothing at all.
+    pub(crate) fn prior_without(&self, policy: &Policy, family: usize) -> Option<i32> {
+        let (mut shares, heard) = (self.shares, heard(policy, Some(family)));
+        shares.iter_mut().zip(heard).filter(|(_, heard)| !heard).for_each(|(share, _)| *share = 0.0);
+        let suspect = agreed(&shares, self.group);
+        (suspect >= LEAST_SUSPECT).then(|| prior(&policy.settings, suspect))
     }
 }
 

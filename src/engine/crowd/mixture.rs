@@ -26,6 +26,8 @@ pub(crate) struct Bin {
     pub(crate) usual: f64,
     /// Evidence that who has it was brought in, in nats.
     pub(crate) log_odds: f64,
+    /// It is overfull beyond chance.
+    pub(crate) overfull: bool,
 }
 
 /// Which bins may be overfull.
@@ -41,20 +43,29 @@ pub(crate) enum Side {
 pub(crate) const LEAST_HERE: u32 = 15;
 /// Ordinary accounts that it takes, at least.
 pub(crate) const LEAST_USUAL: u32 = 200;
+/// And so many where they are told apart.
+const LEAST_FEW: u32 = 30;
 /// Evidence of one bin, at most and at least, in nats.
 pub(crate) const MOST: f64 = 3.0;
 /// Standard deviations beyond chance.
 const SIGMAS: f64 = 4.0;
 /// An overfull bin has so many times its usual share.
 const LIFT: f64 = 2.0;
+/// So many who were surely brought in tell how those are.
+const LEAST_CORE: f64 = 10.0;
 /// A smaller share of a crowd is not told from chance.
 const LEAST_ALPHA: f64 = 0.05;
 
 impl Mixture {
     /// Judges counts by bin, of the crowd and of ordinary accounts. `None` when there are too few of either.
     pub(crate) fn of(here: &[u32], usual: &[u32], side: Side) -> Option<Self> {
+        if usual.iter().sum::<u32>() < LEAST_USUAL { None } else { Self::of_few(here, usual, side) }
+    }
+
+    /// The same where ordinary accounts are few.
+    pub(crate) fn of_few(here: &[u32], usual: &[u32], side: Side) -> Option<Self> {
         let (n, ordinary) = (here.iter().sum::<u32>(), usual.iter().sum::<u32>());
-        if n < LEAST_HERE || ordinary < LEAST_USUAL {
+        if n < LEAST_HERE || ordinary < LEAST_FEW {
             return None;
         }
         let (total, all) = (f64::from(n), f64::from(ordinary));
@@ -63,20 +74,50 @@ impl Mixture {
             .map(|(h, u)| Bin {
                 here: f64::from(*h) / total,
                 usual: (f64::from(*u) + 0.5) / smoothed,
-                log_odds: 0.0,
+                ..Bin::default()
             })
             .collect();
-        let alpha = alpha(&bins, (total, all), side);
+        let alpha = alpha(&mut bins, (total, all), side);
         if alpha > 0.0 {
             bins.iter_mut().enumerate().for_each(|(number, bin)| bin.weigh(alpha, total, side, number));
         }
         Some(Self { alpha, support: n, bins })
     }
 
+    /// How many times their usual share overfull bins have together; 0 when nobody was brought in.
+    pub(crate) fn lift(&self) -> f64 {
+        let (here, usual) = overfull(&self.bins);
+        if self.alpha > 0.0 && usual > 0.0 { here / usual } else { 0.0 }
+    }
+
+    /// The share of usual accounts among those in overfull bins.
+    pub(crate) fn strays(&self) -> f64 {
+        let (here, usual) = overfull(&self.bins);
+        if here > 0.0 { ((1.0 - self.alpha) * usual / here).clamp(0.0, 0.9) } else { 0.0 }
+    }
+
+    /// Weighs its bins anew by those who were surely brought in: `core` counts them by bin, `strays` is the share of usual
+    /// accounts among them.
+    pub(crate) fn weigh_by(&mut self, core: &[u32], strays: f64, side: Side) {
+        let n = f64::from(core.iter().sum::<u32>());
+        if n < LEAST_CORE {
+            return;
+        }
+        for (number, (bin, count)) in self.bins.iter_mut().zip(core).enumerate() {
+            let brought = ((f64::from(*count) / n - strays * bin.usual) / (1.0 - strays)).clamp(0.0, 1.0);
+            bin.set(brought, 0.5 / n, side, number);
+        }
+    }
+
     /// Takes so much of what bins from `from` on say against anybody, and of the share that was brought in: `factor` is
     /// from 0 to 1.
     pub(crate) fn scale(&mut self, factor: f64, from: usize) {
         self.alpha *= factor;
+        self.scale_bins(factor, from);
+    }
+
+    /// The same without the share.
+    pub(crate) fn scale_bins(&mut self, factor: f64, from: usize) {
         for bin in self.bins.iter_mut().skip(from).filter(|bin| bin.log_odds > 0.0) {
             bin.log_odds *= factor;
         }
@@ -92,8 +133,12 @@ impl Bin {
     }
 
     fn weigh(&mut self, alpha: f64, n: f64, side: Side, number: usize) {
-        let least = 0.5 / n;
         let brought = ((self.here - (1.0 - alpha) * self.usual) / alpha).clamp(0.0, 1.0);
+        self.set(brought, 0.5 / n, side, number);
+    }
+
+    /// Sets its evidence by the share that it has of those who were brought in.
+    fn set(&mut self, brought: f64, least: f64, side: Side, number: usize) {
         let odds = libm::log((brought + least) / (self.usual + least)).clamp(-MOST, MOST);
         self.log_odds = match side {
             Side::Only(only) if only != number => odds.min(0.0),
@@ -103,20 +148,23 @@ impl Bin {
 }
 
 /// The share of the crowd that overfull bins hold beyond their usual share of those who are as usual.
-fn alpha(bins: &[Bin], sizes: (f64, f64), side: Side) -> f64 {
-    let (mut here, mut usual) = (0.0, 0.0);
-    for (number, bin) in bins.iter().enumerate() {
+fn alpha(bins: &mut [Bin], sizes: (f64, f64), side: Side) -> f64 {
+    for (number, bin) in bins.iter_mut().enumerate() {
         let may = side == Side::Any || side == Side::Only(number);
-        if may && bin.is_overfull(sizes) {
-            here += bin.here;
-            usual += bin.usual;
-        }
+        bin.overfull = may && bin.is_overfull(sizes);
     }
+    let (here, usual) = overfull(bins);
     if usual >= 1.0 {
         return 0.0;
     }
     let alpha = (here - usual) / (1.0 - usual);
     if alpha < LEAST_ALPHA { 0.0 } else { alpha.min(1.0) }
+}
+
+/// The shares of overfull bins together: here, and usually.
+fn overfull(bins: &[Bin]) -> (f64, f64) {
+    let overfull = bins.iter().filter(|bin| bin.overfull);
+    overfull.fold((0.0, 0.0), |(here, usual), bin| (here + bin.here, usual + bin.usual))
 }
 
 #[cfg(test)]
@@ -157,6 +205,18 @@ mod tests {
         assert_eq!(other.alpha, 0.0);
         let only = Mixture::of(&here, &usual, Side::Only(1)).expect("enough");
         assert!(only.bins[1].log_odds > 1.0 && only.bins[0].log_odds <= 0.0 && only.bins[2].log_odds <= 0.0);
+    }
+
+    /// Of 100 who were surely brought in, half are in a bin that 1 % of people are in: they may be in either, so the others
+    /// are hardly cleared by not being in it.
+    #[test]
+    fn those_who_were_surely_brought_in_tell_how_they_are() {
+        let mut mixture = Mixture::of(&[100, 100], &[10, 990], Side::Any).expect("enough");
+        assert_eq!(mixture.bins[1].log_odds, -MOST);
+        mixture.weigh_by(&[50, 50], 0.0, Side::Any);
+        assert!((mixture.bins[1].log_odds - libm::log(0.5 / 0.99)).abs() < 0.05);
+        assert_eq!(mixture.bins[0].log_odds, MOST);
+        assert!(mixture.lift() > 40.0 && mixture.strays() < 0.02);
     }
 
     #[test]

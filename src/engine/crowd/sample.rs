@@ -44,7 +44,8 @@ struct Counts {
     targets: BTreeMap<u32, u32>,
     cohorts: BTreeMap<u32, u32>,
     ages: [u32; AGES],
-    neighbours: [u32; NEIGHBOURS],
+    /// Of young accounts, and of others.
+    neighbours: [[u32; NEIGHBOURS]; 2],
     /// By attribute and value.
     values: Box<[u16]>,
     known: [u32; ATTRIBUTES_MAX],
@@ -125,9 +126,10 @@ impl Sample {
         &self.counts.ages
     }
 
-    /// Accounts by bin of people behind their address, unknown included.
-    pub(crate) fn neighbours(&self) -> &[u32; NEIGHBOURS] {
-        &self.counts.neighbours
+    /// Accounts by bin of people behind their address, unknown included; of young accounts or of the others. Whoever is new
+    /// here comes from an address that is, too.
+    pub(crate) fn neighbours(&self, young: bool) -> &[u32; NEIGHBOURS] {
+        &self.counts.neighbours[usize::from(young)]
     }
 
     /// Accounts of a cohort.
@@ -159,7 +161,7 @@ impl Counts {
             targets: BTreeMap::new(),
             cohorts: BTreeMap::new(),
             ages: [0; AGES],
-            neighbours: [0; NEIGHBOURS],
+            neighbours: [[0; NEIGHBOURS]; 2],
             values: vec![0; ATTRIBUTES_MAX * VALUES].into(),
             known: [0; ATTRIBUTES_MAX],
         }
@@ -172,7 +174,7 @@ impl Counts {
             *self.cohorts.entry(traits.cohort).or_default() += 1;
         }
         self.ages[usize::from(traits.age)] += 1;
-        self.neighbours[usize::from(traits.neighbours)] += 1;
+        self.neighbours[usize::from(traits.is_young())][usize::from(traits.neighbours)] += 1;
         for (attribute, value) in traits.device.iter().enumerate().filter(|(_, value)| **value != 0) {
             self.values[attribute * VALUES + usize::from(*value) % VALUES] += 1;
             self.known[attribute] += 1;
@@ -184,7 +186,7 @@ impl Counts {
         take(&mut self.targets, *target);
         take(&mut self.cohorts, traits.cohort);
         self.ages[usize::from(traits.age)] -= 1;
-        self.neighbours[usize::from(traits.neighbours)] -= 1;
+        self.neighbours[usize::from(traits.is_young())][usize::from(traits.neighbours)] -= 1;
         for (attribute, value) in traits.device.iter().enumerate().filter(|(_, value)| **value != 0) {
             self.values[attribute * VALUES + usize::from(*value) % VALUES] -= 1;
             self.known[attribute] -= 1;

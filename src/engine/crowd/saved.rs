@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::campaign::{Campaign, Walk};
-use super::composition::Composition;
+use super::composition::{Composition, Group};
 use super::gate::WINDOWS_MAX;
 use super::gathering::{Gathering, Member};
 use super::image::Image;
@@ -21,12 +21,15 @@ use crate::engine::table::Table;
 
 saved!(Traits { user, at, age, neighbours, can_join, cohort, address, device });
 saved!(Member { traits, events, bursts, partners });
-saved!(Bin { here, usual, log_odds });
+saved!(Bin { here, usual, log_odds, overfull });
 saved!(Mixture { alpha, support, bins });
 saved!(Image { values, weights });
+saved!(Group { locked, blind });
 saved!(Composition {
     users,
     suspect,
+    shares,
+    group,
     age,
     cohort,
     cohorts,

@@ -48,6 +48,13 @@ pub(crate) struct Traits {
     pub(crate) device: [u16; ATTRIBUTES_MAX],
 }
 
+impl Traits {
+    /// Whether the account is younger than a week.
+    pub(crate) fn is_young(&self) -> bool {
+        (1..=3).contains(&self.age)
+    }
+}
+
 /// The bin of an account's age.
 pub(crate) fn age_bin(age: Span) -> u8 {
     1 + AGE_ENDS.iter().filter(|end| age.millis() >= **end).count() as u8

@@ -1,6 +1,6 @@
 //! From the evidence of a crowd to points, verdicts and reasons: the same sums live and in corrections.
 
-use super::composition::Composition;
+use super::composition::{Composition, KINDS, REPEATS};
 use super::evidence::{Kind, Weighed, points_of};
 use super::gathering::Member;
 use super::traits::Traits;
@@ -11,10 +11,28 @@ use crate::engine::verdict::Verdict;
 pub(crate) type Evidence = [Option<Weighed>; Kind::ALL.len()];
 
 /// Below this share a crowd says nothing about anybody.
-const LEAST_SUSPECT: f64 = 0.1;
+pub(super) const LEAST_SUSPECT: f64 = 0.1;
 /// The prior of an account in a suspicious crowd is half the share of it that was brought in, and this at most.
 const PRIOR_PART: f64 = 0.5;
 const PRIOR_MOST: f64 = 0.2;
+
+/// The family of how often accounts act on one target.
+pub(super) const REPEATS_FAMILY: &str = "volume";
+
+/// Which kinds of evidence the rules of a policy listen to, leaving out those of one family when it is given; last, how
+/// often accounts act on the target.
+pub(super) fn heard(policy: &Policy, off: Option<usize>) -> [bool; KINDS] {
+    let mut heard = [false; KINDS];
+    let live = policy.rules.iter().filter(|rule| rule.mode == Mode::Live && Some(rule.family) != off);
+    for rule in live {
+        match rule.effect {
+            Effect::Evidence { kind, .. } => heard[kind as usize] = true,
+            Effect::Points(_) if policy.families[rule.family].name == REPEATS_FAMILY => heard[REPEATS] = true,
+            _ => {}
+        }
+    }
+    heard
+}
 
 /// What a crowd says about one account: nothing unless two families agree on it, and nothing about accounts that cannot
 /// belong to a bought crowd.
@@ -23,8 +41,12 @@ pub(super) fn evidence(
     traits: &Traits,
     member: Option<&Member>,
 ) -> Option<Evidence> {
-    let speaks = traits.can_join && composition.suspect >= LEAST_SUSPECT;
-    speaks.then(|| Kind::ALL.map(|kind| composition.evidence(kind, traits, member)))
+    // A settled account may be part of a group that meets again and again; nothing else of a crowd speaks of it.
+    let is_group = |kind: &Kind| matches!(kind, Kind::Recurring | Kind::Lockstep);
+    let heard = |kind: &Kind| traits.can_join || is_group(kind);
+    let groups = composition.is_group(LEAST_SUSPECT);
+    let speaks = composition.suspect >= LEAST_SUSPECT && (traits.can_join || groups);
+    speaks.then(|| Kind::ALL.map(|kind| composition.evidence(kind, traits, member).filter(|_| heard(&kind))))
 }
 
 /// Points by which the prior of an account in a crowd is higher than usual, when two families agree on a share.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::engine::address::Address;
 use crate::engine::decision::{
-    Decision, DecisionId, Hold, Judgement, Quality, QualityCode, Reason, ReasonSource,
+    Decision, DecisionId, Hold, Judgement, Quality, QualityCode, Reason, ReasonSource, Without,
 };
 use crate::engine::event::{Device, Event, Text};
 use crate::engine::feedback::Revision;
@@ -68,6 +68,11 @@ fn write_judgement(judgement: &Judgement, to: &mut Writer) {
     to.u32(judgement.score.cast_unsigned());
     to.u32(judgement.reasons.len() as u32);
     judgement.reasons.iter().for_each(|reason| write_reason(reason, to));
+    to.u32(judgement.without.len() as u32);
+    for without in &judgement.without {
+        to.text(&without.family);
+        to.byte(without.verdict as u8);
+    }
     to.option(judgement.retry_after, |to, span| to.i64(span.millis()));
     to.option(judgement.hold, |to, hold| {
         to.i64(hold.until.millis());
@@ -91,6 +96,7 @@ fn read_judgement(from: &mut Reader<'_>) -> Option<Judgement> {
         verdict: verdict(from)?,
         score: from.u32()?.cast_signed(),
         reasons: from.list(read_reason)?,
+        without: from.list(|from| Some(Without { family: from.text()?.into(), verdict: verdict(from)? }))?,
         retry_after: from.option(span)?,
         hold: from.option(|from| Some(Hold { until: time(from)?, default: verdict(from)? }))?,
         policy: from.text()?.into(),
@@ -203,6 +209,7 @@ mod tests {
             verdict: Verdict::Hold,
             score: i32::MIN,
             reasons: vec![reason; 2],
+            without: vec![Without { family: "device".into(), verdict: Verdict::Demote }; usize::from(full)],
             retry_after: full.then(|| Span::from_millis(1)),
             hold: full.then_some(Hold { until: Timestamp::from_millis(7), default: Verdict::Demote }),
             policy: "p".into(),

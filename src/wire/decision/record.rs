@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::decision::{Decision, Hold, Quality, Reason, risk_percent};
+use crate::engine::decision::{Decision, Hold, Quality, Reason, Without, risk_percent};
 use crate::engine::event::Text;
 use crate::engine::time::Timestamp;
 use crate::engine::verdict::Verdict;
@@ -73,6 +73,10 @@ pub struct DecisionRecord {
         "detail": { "id": "repeat-target", "value": 4.0, "threshold": 3.0, "window_ms": 60_000, "verdict": "reject" }
     }]))]
     pub reasons: Vec<ReasonRecord>,
+    /// Which weaker verdict it would be without one evidence family: what the decision hangs on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(example = serde_json::json!([{ "family": "device", "verdict": "allow" }]))]
+    pub without: Vec<WithoutRecord>,
     /// For a refusal that time heals: how long to wait, from `effective_at`. Never 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(example = 8000)]
@@ -103,6 +107,17 @@ pub struct DecisionRecord {
     pub append_time: EpochMillis,
     /// When the decision was made. The only field that may differ when the same log is read again.
     pub decided_at: EpochMillis,
+}
+
+/// What a decision would be without one evidence family.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct WithoutRecord {
+    /// The family.
+    #[schemars(example = &"device")]
+    pub family: String,
+    /// The verdict without it.
+    pub verdict: VerdictWord,
 }
 
 /// How long a held event waits for a person.
@@ -219,6 +234,7 @@ impl DecisionRecord {
             score: decision.judgement.score,
             risk: risk_percent(decision.judgement.score),
             reasons: decision.judgement.reasons.iter().map(ReasonRecord::from).collect(),
+            without: decision.judgement.without.iter().map(WithoutRecord::from).collect(),
             retry_after_ms: decision.judgement.retry_after.map(Millis::from),
             hold: decision.judgement.hold.map(HoldRecord::from),
             policy: decision.judgement.policy.to_string(),
@@ -267,6 +283,12 @@ impl From<&Reason> for ReasonRecord {
                 verdict: reason.verdict.map(VerdictWord::from),
             },
         }
+    }
+}
+
+impl From<&Without> for WithoutRecord {
+    fn from(without: &Without) -> Self {
+        Self { family: without.family.to_string(), verdict: without.verdict.into() }
     }
 }
 
