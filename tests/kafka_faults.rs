@@ -16,6 +16,7 @@ use std::future::Future;
 use instance::{Instance, PATIENCE};
 use rdkafka::admin::{AdminClient, AdminOptions};
 use rdkafka::client::DefaultClientContext;
+use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer as _};
 use rdkafka::{Offset, TopicPartitionList};
 use readback::Readback;
 use traffic::{Sender, event_of};
@@ -99,6 +100,57 @@ fn an_input_that_was_made_anew_ends_it_with_words() {
     weir.command(&["topics", "create"]);
     let place = format!("of {}/", weir.names.get(Topic::Interactions));
     ends_with(&mut weir, &[&place, "is not in the log, which holds 0 to 0"]);
+}
+
+/// The journal is what counts: whoever sets the group's offsets back brings no event a second decision.
+#[test]
+fn offsets_that_were_set_back_are_not_gone_back_to() {
+    let mut weir = used("back");
+    let mut offsets = TopicPartitionList::new();
+    for partition in 0..6 {
+        let topic = weir.names.get(Topic::Interactions);
+        offsets.add_partition_offset(topic, partition, Offset::Offset(0)).expect("an offset");
+    }
+    let mut client = rdkafka::ClientConfig::new();
+    client.set("bootstrap.servers", &weir.kafka.brokers).set("group.id", &weir.kafka.group);
+    let client: BaseConsumer = client.create().expect("a client");
+    client.commit(&offsets, CommitMode::Sync).expect("nobody is in the group");
+    weir.start();
+    weir.wait_until_ready();
+    let sender = Sender::new(&weir.kafka.brokers, weir.names.get(Topic::Interactions), 0);
+    (0..6).for_each(|partition| sender.send(partition, "k", &event_of(&format!("new-{partition}"), "u")));
+    sender.finish();
+    let ends: Vec<Option<i64>> = reader(&weir).ends(Topic::Interactions).into_iter().map(Some).collect();
+    weir.wait("all decided", |weir| reader(weir).committed(&weir.kafka, Topic::Interactions) == ends);
+    let mut decisions = 0;
+    reader(&weir).read_all(Topic::Decisions, |_| decisions += 1);
+    assert_eq!(decisions, 306);
+    assert!(weir.terminate().0.success(), "{}", weir.log_end());
+}
+
+/// A record that cannot be decided waits, and all behind it, until its dead letter can be written.
+#[test]
+fn without_the_topic_of_dead_letters_nothing_is_skipped() {
+    let mut weir = used("dead");
+    weir.start();
+    weir.wait_until_ready();
+    let topic = weir.names.get(Topic::DeadLetters).to_owned();
+    administer(&weir, |admin| async move {
+        let done = admin.delete_topics(&[&topic], &options()).await.expect("an answer");
+        assert!(done.iter().all(Result::is_ok), "{done:?}");
+    });
+    let sender = Sender::new(&weir.kafka.brokers, weir.names.get(Topic::Interactions), 0);
+    sender.send(3, "k", "{ no json");
+    sender.send(3, "k", &event_of("behind", "u"));
+    sender.finish();
+    weir.wait("told", |weir| weir.log().contains("the shard was given up"));
+    weir.command(&["topics", "create"]);
+    let ends: Vec<Option<i64>> = reader(&weir).ends(Topic::Interactions).into_iter().map(Some).collect();
+    weir.wait("all decided", |weir| reader(weir).committed(&weir.kafka, Topic::Interactions) == ends);
+    let mut letters = Vec::new();
+    reader(&weir).read_all(Topic::DeadLetters, |record| letters.push(record.value.map(<[u8]>::to_vec)));
+    assert_eq!(letters, [Some(b"{ no json".to_vec())]);
+    assert!(weir.terminate().0.success(), "{}", weir.log_end());
 }
 
 /// Whatever the journal says held last: what is configured at the start takes effect with the first batch.

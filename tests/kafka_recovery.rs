@@ -13,6 +13,8 @@ mod broker;
 mod bug;
 #[path = "simulation/check.rs"]
 mod check;
+#[path = "support/child.rs"]
+mod child;
 #[path = "support/broker.rs"]
 mod kafka;
 #[path = "simulation/logs.rs"]
@@ -31,7 +33,8 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use process::{Kill, Stage, child_orders};
+use child::{Kill, child_orders};
+use process::Stage;
 use proxy::Mode;
 use rustix::process::Signal;
 
@@ -39,7 +42,7 @@ use rustix::process::Signal;
 #[test]
 fn child() {
     if let Some(orders) = child_orders() {
-        process::run(&orders);
+        child::run(&orders);
     }
 }
 
@@ -125,10 +128,10 @@ fn a_standby_steals_nothing_and_takes_over() {
     let took = killed.elapsed();
     println!(
         "first decisions {took:.1?} after kill -9 of the owner; the session timeout is {:.1?}",
-        process::SESSION
+        child::SESSION
     );
     assert_eq!(times(&standby.log()), already + 1, "{}", standby.log());
-    assert!(took < process::SESSION + Duration::from_secs(20), "{took:?}");
+    assert!(took < child::SESSION + Duration::from_secs(20), "{took:?}");
     standby.stop();
     stage.finish();
 }
@@ -282,9 +285,9 @@ fn a_broker_that_cannot_be_reached_is_waited_for() {
     stage.wait_for_progress(&mut weir);
     let before = weir.memory();
     stage.wire().set(Mode::Hold);
-    stage.load_for(process::SESSION * 5);
+    stage.load_for(child::SESSION * 5);
     assert!(!weir.has_ended(), "{}", weir.log());
-    println!("{before} KB resident before {:?} of silence, {} behind", process::SESSION * 5, weir.memory());
+    println!("{before} KB resident before {:?} of silence, {} behind", child::SESSION * 5, weir.memory());
     assert!(weir.memory() < before + (64 << 10), "{before} KB have become {}", weir.memory());
     stage.wire().set(Mode::Pass);
     stage.wait_for_progress(&mut weir);

@@ -120,8 +120,8 @@ impl Renewal<'_> {
         let records: Vec<BanRecord> = bans.values().filter_map(|bans| BanRecord::in_force(bans)).collect();
         // Also without any: that the topic holds none is known from then on.
         let mut parts = records.chunks(BANS_A_RECORD);
-        self.take(Taken { bans: parts.next().unwrap_or_default().to_vec(), cases: Vec::new() });
-        parts.for_each(|part| self.take(Taken { bans: part.to_vec(), cases: Vec::new() }));
+        self.take(&Taken { bans: parts.next().unwrap_or_default().to_vec(), cases: Vec::new() });
+        parts.for_each(|part| self.take(&Taken { bans: part.to_vec(), cases: Vec::new() }));
         Ok(())
     }
 
@@ -131,13 +131,13 @@ impl Renewal<'_> {
         cases.sort_by(|a, b| (a.updated_at, &a.id).cmp(&(b.updated_at, &b.id)));
         tracing::info!(cases = cases.len(), "cases taken over from their topic");
         for part in cases.chunks(CASES_A_RECORD) {
-            self.take(Taken { bans: Vec::new(), cases: part.iter().map(CaseRecord::from).collect() });
+            self.take(&Taken { bans: Vec::new(), cases: part.iter().map(CaseRecord::from).collect() });
         }
         Ok(())
     }
 
-    fn take(&mut self, taken: Taken) {
-        self.add(JournalKind::Bans, &[], &Batch::default(), &taken);
+    fn take(&mut self, taken: &Taken) {
+        self.add(JournalKind::Bans, &[], &Batch::default(), taken);
     }
 
     /// What happened in the longest window, in slices of append time: interactions, then what was learnt of decisions.

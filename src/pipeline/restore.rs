@@ -31,7 +31,7 @@ pub(super) fn read_cases(settings: &ShardSettings) -> Result<BTreeMap<String, Ca
     read_to_end(settings, Topic::Cases, |record| match case::decode(record.value) {
         Ok(case) => drop(current.insert(case.id.clone(), case)),
         Err(error) => {
-            tracing::warn!(%error, "a record of the topic of cases cannot be read and is passed over")
+            tracing::warn!(%error, "a record of the topic of cases cannot be read and is passed over");
         }
     })?;
     Ok(current)

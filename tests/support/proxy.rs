@@ -59,7 +59,7 @@ impl Proxy {
         let accepting = Arc::clone(&shared);
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
-                accepting.connect(client);
+                accepting.connect(&client);
             }
         });
         Proxy { address, shared }
@@ -94,11 +94,11 @@ impl Shared {
         self.mode.load(Ordering::Relaxed) == mode as u8
     }
 
-    fn connect(self: &Arc<Self>, client: TcpStream) {
+    fn connect(self: &Arc<Self>, client: &TcpStream) {
         let target = SocketAddr::from(([127, 0, 0, 1], self.target.load(Ordering::Relaxed)));
         let Ok(broker) = TcpStream::connect(target) else { return };
         let age = self.age.load(Ordering::Relaxed);
-        for (from, to, answers) in [(&client, &broker, false), (&broker, &client, true)] {
+        for (from, to, answers) in [(client, &broker, false), (&broker, client, true)] {
             let (from, to) = (from.try_clone().expect("a handle"), to.try_clone().expect("a handle"));
             let way = Way { shared: Arc::clone(self), age, answers };
             way.begin(from, to);
