@@ -219,6 +219,7 @@ mod tests {
             hold: None,
             policy: "p".into(),
             quality: Vec::new(),
+            without: Vec::new(),
             revisable_until: Timestamp::default(),
         }
     }
