@@ -184,7 +184,7 @@ impl Crowds {
 
     /// The traits of those who came after `from`, newest first; so many as a crowd keeps.
     fn earlier(&mut self, key: u64, trail: Place, from: Timestamp) -> Vec<Traits> {
-        let (mut place, mut found, mut words) = (trail, Vec::new(), std::mem::take(&mut self.words));
+        let (mut place, mut found, mut words) = (trail, Vec::new(), std::mem::take(&mut self.room.words));
         while found.len() < Gathering::MEMBERS
             && let Some(before) = self.trail.read(place, key, &mut words)
             && let Some(entry) = entry::read(&words)
@@ -193,7 +193,7 @@ impl Crowds {
             found.push(entry.traits);
             place = before;
         }
-        self.words = words;
+        self.room.words = words;
         found
     }
 
