@@ -20,7 +20,7 @@ Examples:
   weir evaluate --events events.jsonl --labels labels.csv --report report.html --json figures.json
   weir evaluate --all --jobs 2                           every simulated scenario, against what must hold
   weir evaluate --scenario echo,campus --scale 0.1       quicker
-  weir evaluate --events log.csv.gz --map user=account,target=object,time=ts --action like --label honest";
+  weir evaluate --events log.csv.gz --map user=account,time=ts --action like --label honest";
 
 /// `weir evaluate`
 #[derive(Clone, Debug, Args)]

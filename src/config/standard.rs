@@ -5,12 +5,13 @@ pub fn files() -> Vec<(String, String)> {
     FILES.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
 }
 
-const FILES: [(&str, &str); 6] = [
+const FILES: [(&str, &str); 7] = [
     ("limits.yaml", include_str!("../../config/policy/limits.yaml")),
     ("observation.yaml", include_str!("../../config/policy/observation.yaml")),
     ("policy.yaml", include_str!("../../config/policy/policy.yaml")),
     ("rules-crowd.yaml", include_str!("../../config/policy/rules-crowd.yaml")),
     ("rules-evidence.yaml", include_str!("../../config/policy/rules-evidence.yaml")),
+    ("rules-probing.yaml", include_str!("../../config/policy/rules-probing.yaml")),
     ("signals.yaml", include_str!("../../config/policy/signals.yaml")),
 ];
 

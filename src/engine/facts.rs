@@ -4,7 +4,7 @@
 //! for want of days on which nothing was watched.
 
 use super::Engine;
-use super::event::{Event, Value};
+use super::event::{Attempt, Event, Value};
 use super::expr::Slot;
 use super::key::attribute;
 use super::look::Look;
@@ -144,7 +144,9 @@ impl Engine {
             (true, true) => Some(true),
             (true, false) => watched.then_some(false),
         };
-        facts.maybe_settled = old && facts.account_settled != Some(false);
+        // Who tries in vain to log in as somebody does not stand behind the address in his place.
+        let in_vain = event.outcome == Some(Attempt::Failure);
+        facts.maybe_settled = old && !in_vain && facts.account_settled != Some(false);
     }
 
     /// Counts the settled accounts behind the address; true when they are so many that it is an exit.

@@ -10,6 +10,17 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
+    /// Writes into room that was used before.
+    pub(crate) fn over(mut bytes: Vec<u8>) -> Self {
+        bytes.clear();
+        Self { bytes }
+    }
+
+    /// What was written, and the room for the next time.
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
     pub(crate) fn byte(&mut self, value: u8) {
         self.bytes.push(value);
     }

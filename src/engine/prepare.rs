@@ -118,15 +118,15 @@ impl Engine {
         let profiles = [(&self.users, USER), (&self.devices, DEVICE), (&self.addresses, ADDRESS)];
         let profiles = profiles.into_iter().map(|(table, field)| (table, prepared.hashes[field]));
         let dimensions = self.tables.iter().zip(prepared.keys.iter().copied());
-        let gates = self
-            .crowds
-            .iter()
-            .zip(self.plan.watched)
-            .map(|(crowds, watched)| (&crowds.gates, prepared.keys[watched.dimension]));
-        for (table, key) in profiles.chain(dimensions).chain(gates) {
+        for (table, key) in profiles.chain(dimensions) {
             if let Some(key) = key {
                 ask(table, key);
             }
+        }
+        if let (Some(crowds), Some(watched)) = (&self.crowds, self.plan.watched)
+            && let Some(key) = prepared.keys[watched.dimension]
+        {
+            ask(&crowds.gates, key);
         }
     }
 

@@ -171,7 +171,9 @@ impl Composition {
         for kind in CORE.into_iter().filter(|kind| *kind != best) {
             let mut counts = vec![0; self.mixture(kind).as_ref().map_or(0, |mixture| mixture.bins.len())];
             for member in &core {
-                if let Some(count) = self.bin(kind, &member.traits, Some(member)).and_then(|bin| counts.get_mut(bin)) {
+                if let Some(count) =
+                    self.bin(kind, &member.traits, Some(member)).and_then(|bin| counts.get_mut(bin))
+                {
                     *count += 1;
                 }
             }
@@ -284,7 +286,8 @@ fn blend((one, share): (&[u32], f64), (other, rest): (&[u32], f64)) -> [u32; NEI
     // As many as the scarcer kind allows.
     let of = |counts: &[u32], share: f64| if share > 0.0 { total(counts) / share } else { f64::INFINITY };
     let all = of(one, share).min(of(other, rest));
-    let scale = |counts: &[u32], share: f64| if share > 0.0 { all * share / total(counts).max(1.0) } else { 0.0 };
+    let scale =
+        |counts: &[u32], share: f64| if share > 0.0 { all * share / total(counts).max(1.0) } else { 0.0 };
     let (by, beside) = (scale(one, share), scale(other, rest));
     std::array::from_fn(|bin| libm::round(f64::from(one[bin]) * by + f64::from(other[bin]) * beside) as u32)
 }

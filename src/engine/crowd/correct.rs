@@ -263,8 +263,8 @@ impl Crowds {
     fn step_of(&mut self, key: u64) -> Option<(Found, Walk)> {
         let campaign = self.campaigns.get_mut(&key)?;
         let walk = campaign.walk?;
-        let before = self.trail.read(walk.at, key, &mut self.words)?;
-        let entry = entry::read(&self.words)?;
+        let before = self.trail.read(walk.at, key, &mut self.room.words)?;
+        let entry = entry::read(&self.room.words)?;
         if entry.traits.at <= walk.until {
             return None;
         }

@@ -48,33 +48,55 @@ pub(crate) struct Told {
 
 /// Words of a stand.
 const STAND: usize = 2;
-/// Words before the text.
-const HEAD: usize = STAND + 7 + ATTRIBUTES_MAX / 2 + FAMILIES_MAX / 2 + 1;
+/// Where device attributes begin, and points.
+const DEVICE: usize = STAND + 7;
+const POINTS: usize = DEVICE + ATTRIBUTES_MAX / 2;
+/// Words before the text; the last one is the length of it.
+const HEAD: usize = POINTS + FAMILIES_MAX / 2 + 1;
 
-/// Writes an entry as words. `told` is the event with its record's place, of those who could belong to a bought crowd.
+/// Room for writing entries.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Room {
+    pub(crate) words: Vec<u32>,
+    bytes: Vec<u8>,
+}
+
+/// Writes an entry as the words of the room. `told` is the event with its record's place, of those who could belong to a
+/// bought crowd.
 pub(crate) fn write(
-    words: &mut Vec<u32>,
+    room: &mut Room,
     (stand, traits): (Stand, &Traits),
     points: &[i32],
     told: Option<(&Event<'_>, &Arrival<'_>, DecisionId)>,
 ) {
-    words.clear();
-    words.extend(stand.words());
+    let mut head = [0; HEAD];
+    head[..STAND].copy_from_slice(&stand.words());
     let (user, at) = (traits.user, traits.at.millis().cast_unsigned());
-    words.extend([user as u32, (user >> 32) as u32, at as u32, (at >> 32) as u32]);
     let small = u32::from(traits.age) | u32::from(traits.neighbours) << 8 | u32::from(traits.can_join) << 16;
-    words.extend([small, traits.cohort, traits.address]);
-    words.extend(traits.device.chunks_exact(2).map(|pair| u32::from(pair[0]) | u32::from(pair[1]) << 16));
-    let point = |family: usize| points.get(family).map_or(0, |points| clamp(*points)).cast_unsigned();
-    let pairs = (0..FAMILIES_MAX).step_by(2);
-    words.extend(pairs.map(|family| u32::from(point(family)) | u32::from(point(family + 1)) << 16));
-    let text = told.map(text).unwrap_or_default();
-    words.push(text.len() as u32);
-    for part in text.chunks(4) {
-        let mut bytes = [0; 4];
-        bytes[..part.len()].copy_from_slice(part);
-        words.push(u32::from_le_bytes(bytes));
+    let who = [user as u32, (user >> 32) as u32, at as u32, (at >> 32) as u32, small];
+    head[STAND..STAND + 5].copy_from_slice(&who);
+    head[STAND + 5..DEVICE].copy_from_slice(&[traits.cohort, traits.address]);
+    for (word, pair) in head[DEVICE..POINTS].iter_mut().zip(traits.device.chunks_exact(2)) {
+        *word = u32::from(pair[0]) | u32::from(pair[1]) << 16;
     }
+    let point = |family: usize| points.get(family).map_or(0, |points| clamp(*points)).cast_unsigned();
+    for (pair, word) in head[POINTS..HEAD - 1].iter_mut().enumerate() {
+        *word = u32::from(point(2 * pair)) | u32::from(point(2 * pair + 1)) << 16;
+    }
+    let bytes = std::mem::take(&mut room.bytes);
+    let bytes = match told {
+        Some(told) => text(told, Writer::over(bytes)),
+        None => Writer::over(bytes).into_bytes(),
+    };
+    head[HEAD - 1] = bytes.len() as u32;
+    room.words.clear();
+    room.words.extend_from_slice(&head);
+    let (whole, rest) = bytes.as_chunks::<4>();
+    room.words.extend(whole.iter().map(|word| u32::from_le_bytes(*word)));
+    let mut last = [0; 4];
+    last[..rest.len()].copy_from_slice(rest);
+    room.words.extend((!rest.is_empty()).then(|| u32::from_le_bytes(last)));
+    room.bytes = bytes;
 }
 
 /// Reads what [`write()`] wrote, and what [`Stand::words`] put in its place since.
@@ -120,8 +142,7 @@ fn clamp(points: i32) -> i16 {
     points.clamp(i16::MIN.into(), i16::MAX.into()) as i16
 }
 
-fn text((event, arrival, id): (&Event<'_>, &Arrival<'_>, DecisionId)) -> Box<[u8]> {
-    let mut to = Writer::default();
+fn text((event, arrival, id): (&Event<'_>, &Arrival<'_>, DecisionId), mut to: Writer) -> Vec<u8> {
     to.u32(id.partition.cast_unsigned());
     to.i64(id.offset);
     to.u64(id.digest);
@@ -133,7 +154,7 @@ fn text((event, arrival, id): (&Event<'_>, &Arrival<'_>, DecisionId)) -> Box<[u8
     for field in [&event.user, &event.target, &event.target_owner, &event.ip, &event.device.id] {
         to.option(field.as_deref(), Writer::text);
     }
-    to.finish()
+    to.into_bytes()
 }
 
 fn read_told(words: &[u32], len: usize) -> Option<Told> {
@@ -194,17 +215,17 @@ mod tests {
         };
         let arrival = Arrival { topic: "x", partition: -2, offset: 9, append_time: traits.at };
         let stand = Stand { first: Verdict::Demote, now: Verdict::Reject, revision: 3 };
-        let (mut words, id) = (Vec::new(), DecisionId::first(&arrival, "e1"));
-        write(&mut words, (stand, &traits), &[5, -14, 99_999], Some((&event, &arrival, id)));
-        let entry = read(&words).expect("written here");
+        let (mut room, id) = (Room::default(), DecisionId::first(&arrival, "e1"));
+        write(&mut room, (stand, &traits), &[5, -14, 99_999], Some((&event, &arrival, id)));
+        let entry = read(&room.words).expect("written here");
         assert_eq!((entry.stand, entry.traits), (stand, traits));
         assert_eq!(entry.points[..4], [5, -14, i16::MAX, 0]);
         let told = entry.told.expect("told");
         assert_eq!((told.id, &told.event, told.topic.as_str()), (id, &event, "x"));
         assert_eq!(told.append_time, arrival.append_time);
-        write(&mut words, (stand, &traits), &[], None);
-        assert_eq!(words.len(), HEAD);
-        assert_eq!(read(&words).expect("written here").told, None);
-        assert_eq!(read(&words[1..]), None);
+        write(&mut room, (stand, &traits), &[], None);
+        assert_eq!(room.words.len(), HEAD);
+        assert_eq!(read(&room.words).expect("written here").told, None);
+        assert_eq!(read(&room.words[1..]), None);
     }
 }

@@ -142,8 +142,8 @@ impl Crowds {
         let told = seen.traits.can_join && judged.verdict < Verdict::Reject;
         let stand = Stand { first: judged.verdict, now: judged.verdict, revision: 0 };
         let told = told.then_some((event, arrival, id));
-        entry::write(&mut self.words, (stand, &seen.traits), &judged.plain, told);
-        let place = self.trail.push(seen.key, before, &self.words);
+        entry::write(&mut self.room, (stand, &seen.traits), &judged.plain, told);
+        let place = self.trail.push(seen.key, before, &self.room.words);
         gate::set_trail(self.gates.cells_mut(seen.gate), place);
     }
 

@@ -1,11 +1,11 @@
 //! Look: what the crowd on the target of an event says about its actor.
 
+use super::composition::{Composition, Group, Shares, agreed};
 use super::gate::{self, WINDOWS_MAX};
 use super::gathering::Gathering;
 use super::state::{Crowds, usual};
 use super::trail::Place;
 use super::traits::{self, Traits};
-use super::composition::{Composition, Group, Shares, agreed};
 use super::weigh::{Evidence, LEAST_SUSPECT, evidence, heard, prior};
 use super::{campaign::Campaign, entry};
 use crate::engine::Engine;
@@ -109,13 +109,7 @@ impl Engine {
 
 impl Crowds {
     /// Notes an event on a target: opens its gate or keeps it open, and judges the crowd when it is time.
-    fn note(
-        &mut self,
-        seen: &CrowdLook,
-        people: [u64; WINDOWS_MAX],
-        policy: &Policy,
-        timers: &mut Timers,
-    ) {
+    fn note(&mut self, seen: &CrowdLook, people: [u64; WINDOWS_MAX], policy: &Policy, timers: &mut Timers) {
         let Some(settings) = &policy.crowds else { return };
         let at = seen.traits.at;
         let (is_open, trail) = {
@@ -184,7 +178,7 @@ impl Crowds {
 
     /// The traits of those who came after `from`, newest first; so many as a crowd keeps.
     fn earlier(&mut self, key: u64, trail: Place, from: Timestamp) -> Vec<Traits> {
-        let (mut place, mut found, mut words) = (trail, Vec::new(), std::mem::take(&mut self.words));
+        let (mut place, mut found, mut words) = (trail, Vec::new(), std::mem::take(&mut self.room.words));
         while found.len() < Gathering::MEMBERS
             && let Some(before) = self.trail.read(place, key, &mut words)
             && let Some(entry) = entry::read(&words)
@@ -193,7 +187,7 @@ impl Crowds {
             found.push(entry.traits);
             place = before;
         }
-        self.words = words;
+        self.room.words = words;
         found
     }
 

@@ -169,12 +169,12 @@ impl Crowds {
             campaigns,
             walking,
             actions,
-            trail: Trail { most, chunks, head, written, .. },
+            trail: Trail { most, chunks, head, written },
             bursts,
             open_budget,
             open_bytes: _,
             given_up,
-            words: _,
+            room: _,
         } = self;
         gates.save(to);
         bursts.table.save(to);

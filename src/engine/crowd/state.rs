@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::bursts::Bursts;
 use super::campaign::Campaign;
+use super::entry::Room;
 use super::gate::{self, WINDOWS_MAX};
 use super::gathering::Gathering;
 use super::quantile::Quantile;
@@ -42,7 +43,7 @@ pub(crate) struct Crowds {
     /// Open gates that were given up for want of room.
     pub(super) given_up: u64,
     /// Room that is used again.
-    pub(super) words: Vec<u32>,
+    pub(super) room: Room,
 }
 
 /// What is usual for one action.
@@ -84,7 +85,7 @@ impl Crowds {
             trail: Trail::new(policy.settings.retroactive_budget / 2),
             open_bytes: 0,
             given_up: 0,
-            words: Vec::new(),
+            room: Room::default(),
         })
     }
 

@@ -29,7 +29,6 @@ pub(crate) struct Trail {
     pub(super) head: u32,
     /// Units written, ever.
     pub(super) written: u64,
-    entry: Vec<u32>,
 }
 
 /// Some units.
@@ -45,27 +44,26 @@ impl Trail {
     pub(crate) fn new(budget_bytes: u64) -> Self {
         let units = (budget_bytes / (UNIT as u64 * 4)).clamp(CHUNK as u64, 1 << 28);
         let most = 1 << units.ilog2();
-        Self { most, chunks: Vec::new(), head: 1, written: 0, entry: Vec::new() }
+        Self { most, chunks: Vec::new(), head: 1, written: 0 }
     }
 
     /// Appends an entry on a target, behind the one at `before`, and returns its place.
     pub(crate) fn push(&mut self, target: u64, before: Place, content: &[u32]) -> Place {
         let units = (FRONT + content.len()).div_ceil(UNIT);
-        let mut entry = std::mem::take(&mut self.entry);
-        entry.clear();
-        entry.extend([units as u32, target as u32, (target >> 32) as u32, before.0]);
-        entry.extend(content);
-        entry.resize(units * UNIT, 0);
         // No entry begins at place 0, which is nowhere.
         if self.head == 0 {
             self.advance(1);
         }
         let place = Place(self.head);
-        for (unit, words) in entry.chunks_exact(UNIT).enumerate() {
-            self.unit_mut(place.0.wrapping_add(unit as u32)).copy_from_slice(words);
+        let front = [units as u32, target as u32, (target >> 32) as u32, before.0];
+        let (first, rest) = content.split_at(content.len().min(UNIT - FRONT));
+        let unit = self.unit_mut(place.0);
+        unit[..FRONT].copy_from_slice(&front);
+        fill(&mut unit[FRONT..], first);
+        for (number, words) in (1..).zip(rest.chunks(UNIT)) {
+            fill(self.unit_mut(place.0.wrapping_add(number)), words);
         }
         self.advance(units as u32);
-        self.entry = entry;
         place
     }
 
@@ -131,6 +129,13 @@ impl Trail {
         }
         &mut chunk.words[range]
     }
+}
+
+/// Writes words, and zeros behind them.
+fn fill(unit: &mut [u32], words: &[u32]) {
+    let (front, rest) = unit.split_at_mut(words.len());
+    front.copy_from_slice(words);
+    rest.fill(0);
 }
 
 fn target_of(first: &[u32]) -> u64 {

@@ -19,6 +19,7 @@ mod arena;
 mod index;
 mod mark;
 mod overflow;
+mod room;
 mod saved;
 
 pub use self::overflow::{Estimate, Overflow};
@@ -408,47 +409,6 @@ impl Table {
         mark::begin(self.arena.record_mut(number), now);
         self.made = self.made.saturating_add(1);
         number
-    }
-
-    /// Whether there is room for one more record in a segment, which may grow for it.
-    #[inline]
-    fn has_room(&mut self, segment: usize) -> bool {
-        let part = &self.index[segment];
-        // The room of an empty segment is kept.
-        let records = self.records_with(1 - u32::from(part.len() == 0));
-        self.bytes_for(records, self.places) <= self.room()
-            && (!part.is_full() || self.grow(segment, records))
-    }
-
-    /// Gives a segment more places; false when the budget, with so many records, forbids it.
-    #[cold]
-    fn grow(&mut self, segment: usize, records: u64) -> bool {
-        let part = &mut self.index[segment];
-        let (old, new) = (part.capacity().max(FIRST_CAPACITY) as u64, part.next_capacity());
-        let places = self.places - old + new as u64;
-        if self.bytes_for(records, places) > self.room() {
-            return false;
-        }
-        self.index[segment].grow(new);
-        self.places = places;
-        true
-    }
-
-    /// Records that take memory, or have room kept for them, when there are so many more in use.
-    fn records_with(&self, more: u32) -> u64 {
-        // Record 0 is never free.
-        let held = 1 + self.len() as u64 + u64::from(self.empty + more) + self.guests_max();
-        held.max(self.arena.end().into())
-    }
-
-    fn bytes_for(&self, records: u64, places: u64) -> u64 {
-        records * self.arena.record_bytes() + places * PLACE_BYTES
-    }
-
-    /// The budget less what the lobby's places and the overflow will need.
-    fn room(&self) -> u64 {
-        let overflow = self.overflow.as_ref().map_or(0, Overflow::bytes);
-        self.spec.budget_bytes - overflow - self.guests_max() * PLACE_BYTES
     }
 
     /// Removes a record; true when it was still alive. What it was is kept at hand.

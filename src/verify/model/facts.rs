@@ -125,7 +125,8 @@ impl Model {
             true if enough => Some(true),
             true => watched.then_some(false),
         };
-        let maybe_settled = age >= settings.settled_age && settled != Some(false);
+        let in_vain = event.outcome == Some(crate::engine::event::Attempt::Failure);
+        let maybe_settled = age >= settings.settled_age && !in_vain && settled != Some(false);
         Standing { age: Some(age), new: Some(age < settings.new_for), settled, active_days, maybe_settled }
     }
 

@@ -1,0 +1,50 @@
+//! Room: what the records, places and guests of a table may take within its budget.
+//!
+//! For every segment without a record there is room kept for one, and for every guest that may come, so a key can always
+//! have a record in its turn. Growing a segment of the index copies places, never records.
+
+use super::index::{FIRST_CAPACITY, PLACE_BYTES};
+use super::{Overflow, Table};
+
+impl Table {
+    /// Whether there is room for one more record in a segment, which may grow for it.
+    #[inline]
+    pub(super) fn has_room(&mut self, segment: usize) -> bool {
+        let part = &self.index[segment];
+        // The room of an empty segment is kept.
+        let records = self.records_with(1 - u32::from(part.len() == 0));
+        self.bytes_for(records, self.places) <= self.room()
+            && (!part.is_full() || self.grow(segment, records))
+    }
+
+    /// Gives a segment more places; false when the budget, with so many records, forbids it.
+    #[cold]
+    fn grow(&mut self, segment: usize, records: u64) -> bool {
+        let part = &mut self.index[segment];
+        let (old, new) = (part.capacity().max(FIRST_CAPACITY) as u64, part.next_capacity());
+        let places = self.places - old + new as u64;
+        if self.bytes_for(records, places) > self.room() {
+            return false;
+        }
+        self.index[segment].grow(new);
+        self.places = places;
+        true
+    }
+
+    /// Records that take memory, or have room kept for them, when there are so many more in use.
+    fn records_with(&self, more: u32) -> u64 {
+        // Record 0 is never free.
+        let held = 1 + self.len() as u64 + u64::from(self.empty + more) + self.guests_max();
+        held.max(self.arena.end().into())
+    }
+
+    pub(super) fn bytes_for(&self, records: u64, places: u64) -> u64 {
+        records * self.arena.record_bytes() + places * PLACE_BYTES
+    }
+
+    /// The budget less what the lobby's places and the overflow will need.
+    fn room(&self) -> u64 {
+        let overflow = self.overflow.as_ref().map_or(0, Overflow::bytes);
+        self.spec.budget_bytes - overflow - self.guests_max() * PLACE_BYTES
+    }
+}
