@@ -53,7 +53,9 @@ impl World {
         }
         assert!(catalogue.add(name("device.os", Type::Text, "", "", Origin::DeviceAttribute("os".into()))));
         for (index, (signal, ty)) in
-            [("likes_1m", Type::Int), ("crowd", Type::Int), ("spent", Type::Double)].into_iter().enumerate()
+            [("likes_1m", Type::Int), ("crowd_1m", Type::Int), ("spent", Type::Double)]
+                .into_iter()
+                .enumerate()
         {
             assert!(catalogue.add(name(signal, ty, "", "", Origin::Signal(index))));
         }

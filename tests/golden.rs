@@ -19,7 +19,7 @@ use weir::wire::decision::encode;
 use weir::wire::interaction::{DecodeLimits, decode};
 
 const EVENTS: usize = 60_000;
-const GOLDEN: &str = "9e14d3b143533b7d781965f85003131a: allow 37736, block 10381, hold 7005, reject 4848";
+const GOLDEN: &str = "8e530ba52ae86e875eb46d091dbdc5cd: allow 35736, block 10381, challenge 162, demote 148, hold 361, reject 13182";
 
 /// The simulated incident at half its size, over honest traffic.
 fn simulation() -> Simulation {

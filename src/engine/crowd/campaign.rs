@@ -13,6 +13,11 @@ use crate::engine::time::Timestamp;
 pub(crate) struct Campaign {
     /// Hash of the target.
     pub(super) target: u64,
+    /// The target.
+    pub(super) name: String,
+    /// The gate of the campaign that it is a part of: the same accounts pushed that one's target before. One matter is one
+    /// case.
+    pub(super) part_of: Option<u64>,
     /// What it was judged to be last.
     pub(super) composition: Composition,
     /// Hashes of the accounts that belong to it.
@@ -68,6 +73,11 @@ impl Campaign {
         facts.evidence = found
             .map(|(kind, share)| CampaignEvidence { kind: kind.to_owned(), share: percent(share) })
             .collect();
+    }
+
+    /// Whether half of these accounts, or more, belong to it.
+    pub(super) fn has_most_of(&self, accounts: &BTreeSet<u64>) -> bool {
+        self.members.intersection(accounts).count() * 2 >= accounts.len()
     }
 
     /// Whether a person has said that it is honest.

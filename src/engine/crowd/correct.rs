@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use super::campaign::Walk;
+use super::campaign::{Campaign, Walk};
 use super::entry::{self, Entry, Stand, Told};
 use super::state::Crowds;
 use super::trail::Place;
@@ -19,6 +19,7 @@ use crate::engine::case::Case;
 use crate::engine::decision::{Decision, DecisionId, Hold, Judgement, Reason, ReasonSource};
 use crate::engine::feedback::Revision;
 use crate::engine::policy::Policy;
+use crate::engine::recall::Kept;
 use crate::engine::time::{Span, Timestamp};
 use crate::engine::timers::Timer;
 use crate::engine::verdict::Verdict;
@@ -49,18 +50,23 @@ impl Engine {
             }
             let Some((found, walk)) = self.crowds.as_mut().and_then(Crowds::step) else { return };
             match walk.back {
-                true => self.take_back(found),
-                false => self.raise(found, cases),
+                true => self.take_back(&found),
+                false => self.raise(&found, cases),
             }
         }
     }
 
-    /// A person says that a campaign on this target is honest.
+    /// A person says that a campaign on this target is honest, with all that is a part of it.
     pub(in crate::engine) fn clear_campaign(&mut self, target: u64, at: Timestamp) {
         let Self { crowds: Some(crowds), timers, policy, .. } = self else { return };
         let until = at.before(policy.settings.retroactive_window);
         let Crowds { campaigns, gates, walking, .. } = crowds;
-        for (key, campaign) in campaigns.iter_mut().filter(|(_, campaign)| campaign.target == target) {
+        let wholes: Vec<u64> =
+            campaigns.iter().filter(|(_, campaign)| campaign.target == target).map(|(key, _)| *key).collect();
+        let cleared = |campaign: &Campaign| {
+            campaign.target == target || campaign.part_of.is_some_and(|whole| wholes.contains(&whole))
+        };
+        for (key, campaign) in campaigns.iter_mut().filter(|(_, campaign)| cleared(campaign)) {
             campaign.cleared_until = Some(at.after(CLEARED));
             timers.set(at.after(CLEARED), Timer::CrowdEnds { key: *key });
             let Some(gate) = gates.find(*key, at) else { continue };
@@ -73,7 +79,7 @@ impl Engine {
     }
 
     /// Raises the verdict on an entry to what is known by now.
-    fn raise(&mut self, found: Found, cases: &mut Vec<Case>) {
+    fn raise(&mut self, found: &Found, cases: &mut Vec<Case>) {
         let Some(crowds) = &self.crowds else { return };
         let Some(campaign) = crowds.campaigns.get(&found.key) else { return };
         let member = crowds.open.get(&found.key).and_then(|crowd| crowd.of(found.entry.traits.user));
@@ -105,7 +111,7 @@ impl Engine {
     }
 
     /// Takes a correction back.
-    fn take_back(&mut self, found: Found) {
+    fn take_back(&mut self, found: &Found) {
         let (stand, Some(told)) = (found.entry.stand, &found.entry.told) else { return };
         if stand.revision == 0 || stand.now == stand.first {
             return;
@@ -136,7 +142,7 @@ impl Engine {
 
     /// Makes the next revision of a decision, and returns how it stands from then on.
     fn revise(&mut self, told: &Told, stand: Stand, weighed: Weighed, at: Timestamp) -> Stand {
-        let known = self.recall.find(&told.id, self.now).map(|kept| kept.judgement());
+        let known = self.recall.find(&told.id, self.now).map(Kept::judgement);
         let before =
             known.as_ref().map_or(DecisionId { revision: stand.revision, ..told.id }, |known| known.id);
         let verdict = weighed.verdict;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::campaign::Walk;
+use super::campaign::{Campaign, Walk};
 use super::entry::{self, Stand};
 use super::gate;
 use super::gathering::{Gathering, Member};
@@ -72,15 +72,17 @@ impl Engine {
         {
             if campaign.members.is_empty() {
                 timers.set(at.after(policy.settings.retroactive_window), Timer::CrowdEnds { key: seen.key });
+                campaign.name = event.target.as_deref().unwrap_or_default().to_owned();
             }
-            campaign.join(seen.traits.user, at);
+            crowds.join(seen.key, seen.traits.user, at);
             if let (Some(target), Some(user)) = (&event.target, &event.user) {
                 self.add_to_campaign((seen.key, seen.target), target, user, at, out);
             }
         }
     }
 
-    /// Adds an event of a member to the case of a campaign. `gate` is the key of its gate, `hash` that of its target.
+    /// Adds an event of a member to the case of a campaign, or of the one that it is a part of. `gate` is the key of its gate,
+    /// `hash` that of its target.
     pub(super) fn add_to_campaign(
         &mut self,
         (gate, hash): (u64, u64),
@@ -91,6 +93,9 @@ impl Engine {
     ) {
         let Some(watched) = &self.policy.crowds else { return };
         let (info, proposal) = (&watched.campaign.info, &watched.campaign.proposal);
+        let whole = self.crowds.as_ref().and_then(|crowds| crowds.whole_of(gate));
+        let (gate, hash, target) =
+            whole.map_or((gate, hash, target), |(gate, whole)| (gate, whole.target, whole.name.as_str()));
         let entity = Entity::new(EntityKind::Target, target);
         let key = entity_key(EntityKind::Target, hash);
         if self.exceptions.on(key, |known| *known == entity, &info.id, at).is_some() {
@@ -160,6 +165,9 @@ impl Crowds {
             if members.len() < watched.campaign.members || self.campaigns.len() >= CAMPAIGNS_MAX {
                 return false;
             }
+            let mut whole = self.campaigns.iter().filter(|(_, campaign)| campaign.part_of.is_none());
+            let part_of = whole.find(|(_, campaign)| campaign.has_most_of(&members)).map(|(gate, _)| *gate);
+            self.campaigns.entry(seen.key).or_default().part_of = part_of;
         }
         let campaign = self.campaigns.entry(seen.key).or_default();
         (campaign.target, campaign.walked) = (seen.target, crowd.came);
@@ -170,6 +178,24 @@ impl Crowds {
             self.walking.push(seen.key);
         }
         true
+    }
+}
+
+impl Crowds {
+    /// The campaign that another one is a part of, with the key of its gate.
+    pub(super) fn whole_of(&self, gate: u64) -> Option<(u64, &Campaign)> {
+        let whole = self.campaigns.get(&gate)?.part_of?;
+        self.campaigns.get(&whole).map(|campaign| (whole, campaign))
+    }
+
+    /// Notes a member of a campaign, and of the one that it is a part of.
+    pub(super) fn join(&mut self, gate: u64, user: u64, at: Timestamp) {
+        let whole = self.whole_of(gate).map(|(whole, _)| whole);
+        for key in [Some(gate), whole].into_iter().flatten() {
+            if let Some(campaign) = self.campaigns.get_mut(&key) {
+                campaign.join(user, at);
+            }
+        }
     }
 }
 

@@ -43,7 +43,18 @@ saved!(Composition {
 });
 saved!(Quantile { buckets, total, fed, held });
 saved!(Walk { at, until, back });
-saved!(Campaign { target, composition, members, grown_at, facts, cleared_until, walk, walked });
+saved!(Campaign {
+    target,
+    name,
+    part_of,
+    composition,
+    members,
+    grown_at,
+    facts,
+    cleared_until,
+    walk,
+    walked
+});
 
 impl Saved for Unit {
     fn save(&self, to: &mut Writer) {

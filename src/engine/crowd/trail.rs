@@ -152,7 +152,8 @@ mod tests {
     fn chains_lead_back_as_far_as_memory_goes() {
         let mut trail = Trail::new(64 << 10);
         assert_eq!(trail.most, 1024);
-        let (mut last, mut told): (BTreeMap<u64, Place>, Vec<(u64, Vec<u32>, u64)>) = Default::default();
+        let mut last = BTreeMap::<u64, Place>::new();
+        let mut told = Vec::new();
         for n in 0..5000u32 {
             let target = u64::from(n * 7 % 13) << 30 | 5;
             let content: Vec<u32> = (0..n % 60).map(|word| n ^ word).collect();

@@ -279,7 +279,7 @@ impl Engine {
         self.tables.len() == dimensions.len()
             && self.tables.iter().zip(dimensions).all(fits)
             && self.profile_cells() == fresh.profile_cells()
-            && self.crowds.as_ref().map(|crowds| crowds.layout()) == fresh.crowds.as_ref().map(|c| c.layout())
+            && self.crowds.as_ref().map(Crowds::layout) == fresh.crowds.as_ref().map(Crowds::layout)
             && self.pools.len() == fresh.pools.len()
             && self.stats.rule_hits.len() == fresh.stats.rule_hits.len()
             && self.stats.skipped_empty.len() == fresh.stats.skipped_empty.len()

@@ -109,7 +109,7 @@ impl Table {
     /// An empty record in the lobby, in place of the guest nearby that came longest ago if it is full.
     fn seat(&mut self, key: u64, now: Timestamp) -> u32 {
         if self.index[LOBBY].is_full() {
-            let near = self.index[LOBBY].from_home(hash_of(key)).take(NEIGHBOURS);
+            let near = self.index[LOBBY].after_home(hash_of(key)).take(NEIGHBOURS);
             let oldest = near.min_by_key(|number| touched(self.arena.record(*number)));
             oldest.into_iter().for_each(|number| self.remove(number));
         }
@@ -174,20 +174,25 @@ impl Table {
     }
 
     /// Of the records from the home of `key` on, the one to go for a key that came `touches` times: a dead one, else the
-    /// one worth least, and of equals the one that was touched longest ago. `None` when all are worth as much as the key.
+    /// one worth least (see [`Table::rank`]). `None` when that is worth as much as the key.
     pub(super) fn victim(&self, key: u64, now: Timestamp, touches: u32) -> Option<u32> {
         let admits = self.overflow.is_some();
         let neighbours = if admits && touches == 1 { NEIGHBOURS_OF_NEW } else { NEIGHBOURS };
-        let near = || self.index[segment_of(key)].from_home(hash_of(key)).take(neighbours);
+        let near = || self.index[segment_of(key)].after_home(hash_of(key)).take(neighbours);
         near().for_each(|number| self.arena.prefetch_head(number));
-        let rank = |number: u32| {
-            let record = self.arena.record(number);
-            (if admits { self.worth(record, now) } else { 0 }, touched(record))
-        };
         // Of equals the first.
-        let best = near().map(|number| (rank(number), number)).min_by_key(|(rank, _)| *rank);
-        best.filter(|((worth, last), _)| !admits || (*worth < touches && *last <= now))
-            .map(|(_, number)| number)
+        let best = near().min_by_key(|number| self.rank(self.arena.record(*number), now))?;
+        let record = self.arena.record(best);
+        let goes = !admits || (self.worth(record, now) < touches && touched(record) <= now);
+        goes.then_some(best)
+    }
+
+    /// The lower, the sooner a record goes: by what it is worth, then by age. Of those that came once the last ones go first,
+    /// for they are the flood; of all others those that were touched longest ago.
+    fn rank(&self, record: &[u32], now: Timestamp) -> (u32, i64) {
+        let worth = if self.overflow.is_some() { self.worth(record, now) } else { 0 };
+        let last = touched(record).millis();
+        (worth, if worth == 1 { -last } else { last })
     }
 
     /// What a record is worth: nothing when it is dead, else how often it was touched, halved with each quarter of the

@@ -66,7 +66,7 @@ impl Segment {
 
     /// The numbers of the records under this hash, then of all others, from the home of `hash` on, until a free place or
     /// once around.
-    pub(super) fn from_home(&self, hash: u32) -> impl Iterator<Item = u32> {
+    pub(super) fn after_home(&self, hash: u32) -> impl Iterator<Item = u32> {
         let (before, after) = self.places.split_at(self.home(hash));
         after.iter().chain(before).map(|[_, number]| *number).filter(|number| *number != 0)
     }

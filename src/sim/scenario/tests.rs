@@ -8,6 +8,7 @@ use super::super::event::{Action, Truth};
 use super::super::traffic::Traffic;
 use super::super::world::{DAY, HOUR, MINUTE, NEW};
 use super::{ALL, Entry, find};
+use crate::engine::time::Timestamp;
 use crate::wire::contract::Contract;
 use crate::wire::interaction::{DecodeLimits, decode};
 
@@ -86,7 +87,7 @@ fn names_are_unique_and_every_scenario_says_what_it_is() {
         assert!(
             entry.about.len() > 20 && entry.attack != entry.about.starts_with("honest: ")
                 || entry.name == "honest"
-        )
+        );
     });
     assert!(find("nothing").is_none());
 }
@@ -103,11 +104,11 @@ fn every_scenario_is_valid_and_in_the_order_of_the_log() {
         assert!(events.is_sorted_by_key(|event| event.append), "{}", entry.name);
         for event in &events {
             let decoded = decode(Some(&event.json), &[], &DecodeLimits::default()).expect(entry.name);
-            assert_eq!(decoded.append_time.map(|at| at.millis()), Some(event.append));
+            assert_eq!(decoded.append_time.map(Timestamp::millis), Some(event.append));
             assert_eq!(decoded.event.occurred_at.millis(), event.at);
             assert!((0..60_000).contains(&(event.append - event.at)), "{}: within the grace", entry.name);
             assert_eq!(&*decoded.event.id, event.id.as_str());
-            let born = decoded.event.account.created_at.map_or(0, |at| at.millis());
+            let born = decoded.event.account.created_at.map_or(0, Timestamp::millis);
             assert!(born <= event.at, "{}: {} acts before it registers", entry.name, event.user);
         }
         for event in events.iter().step_by(37) {
