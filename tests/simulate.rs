@@ -47,7 +47,7 @@ fn events_and_labels_are_files_that_fit_together() {
         let user = event["user_id"].as_str();
         let label = of_events.get(id).or_else(|| user.and_then(|user| of_accounts.get(user)));
         if *label.expect("every event has a label") == "attack" {
-            forged.insert(user);
+            forged.insert(user.map(str::to_owned));
         }
     }
     assert_eq!(forged.len(), 2, "the names of two people are used");
