@@ -1,7 +1,7 @@
 //! The state of one dimension: fixed-size records by key, within a budget.
 //!
 //! A table does not know what its cells mean: windows and limits read and change them as `u32` words. It
-//! hashes nothing: keys are 64-bit hashes, seeded in secret. The records lie close together in an [`Arena`], where they
+//! hashes nothing: keys are 64-bit hashes, seeded in secret. The records lie close together in an `Arena`, where they
 //! never move; an index, split by the top eight bits of the key into 256 segments that grow alone, says where the record
 //! of a key is. So growth copies no record and never takes long. All is deterministic: the same calls leave the same
 //! records in the same places.

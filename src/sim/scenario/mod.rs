@@ -1,6 +1,6 @@
 //! The scenarios: one file each, all over honest traffic that begins an hour or more before.
 //!
-//! A scenario plans on a [`Setting`]: who there is, who is recruited, what the recruited do when. Sizes are those of
+//! A scenario plans on a `Setting`: who there is, who is recruited, what the recruited do when. Sizes are those of
 //! scale 1. Attackers and the honest crowds that look like them are made by the same calls.
 
 mod background;
