@@ -155,8 +155,11 @@ impl Pair {
         if by_entity(&self.out.bans) != by_entity(&answer.bans) {
             faults.push(format!("bans are {:#?}, not {:#?}", self.out.bans, answer.bans));
         }
-        if by_id(&self.out.cases) != by_id(&answer.cases) {
-            faults.push(format!("cases are {:#?}, not {:#?}", self.out.cases, answer.cases));
+        // What a crowd is made of only the engine knows, so the model opens no case of a campaign.
+        let cases: Vec<Case> =
+            self.out.cases.iter().filter(|case| case.campaign.is_none()).cloned().collect();
+        if by_id(&cases) != by_id(&answer.cases) {
+            faults.push(format!("cases are {cases:#?}, not {:#?}", answer.cases));
         }
         if faults.is_empty() { Ok(outcome) } else { Err(faults.join("\n")) }
     }
