@@ -138,6 +138,10 @@ pub struct Table {
     made: usize,
     /// The next record to sweep.
     cursor: u32,
+    /// No record was touched last before this: until it is dead there is nothing to sweep.
+    oldest: Timestamp,
+    /// The same of the records that were swept, or made, since the sweep began its round.
+    oldest_swept: Timestamp,
 }
 
 impl Table {
@@ -158,6 +162,8 @@ impl Table {
             displaced: (0, Timestamp::default(), Vec::new()),
             made: 0,
             cursor: 0,
+            oldest: Timestamp::MAX,
+            oldest_swept: Timestamp::MAX,
         }
     }
 
@@ -268,16 +274,33 @@ impl Table {
     pub fn sweep(&mut self, now: Timestamp, places: usize) -> usize {
         let mut removed = 0;
         for _ in 0..places {
-            let number = self.cursor;
-            self.arena.prefetch_head(number + SWEEP_AHEAD);
-            self.cursor = if number + 1 < self.arena.end() { number + 1 } else { 0 };
-            if self.arena.key(number) != 0 && self.is_dead(number, now) {
-                self.remove(number);
-                self.expired += 1;
-                removed += 1;
+            if now.since(self.oldest) <= self.spec.idle {
+                break;
             }
+            removed += usize::from(self.sweep_next(now));
         }
         removed
+    }
+
+    /// Looks at the next record; true when it was dead and is gone.
+    fn sweep_next(&mut self, now: Timestamp) -> bool {
+        let number = self.cursor;
+        self.arena.prefetch_head(number + SWEEP_AHEAD);
+        let dead = self.arena.key(number) != 0 && {
+            let last = touched(self.arena.record(number));
+            self.oldest_swept = self.oldest_swept.min(last);
+            now.since(last) > self.spec.idle
+        };
+        if dead {
+            self.remove(number);
+            self.expired += 1;
+        }
+        self.cursor += 1;
+        if self.cursor >= self.arena.end() {
+            self.cursor = 0;
+            self.oldest = std::mem::replace(&mut self.oldest_swept, Timestamp::MAX);
+        }
+        dead
     }
 
     /// How many records were made since this was asked last: what a sweep should keep pace with.
@@ -407,6 +430,8 @@ impl Table {
     fn begin(&mut self, key: u64, now: Timestamp) -> u32 {
         let number = self.arena.take(key);
         mark::begin(self.arena.record_mut(number), now);
+        self.oldest = self.oldest.min(now);
+        self.oldest_swept = self.oldest_swept.min(now);
         self.made = self.made.saturating_add(1);
         number
     }

@@ -73,6 +73,8 @@ impl Table {
             displaced: _,
             made,
             cursor,
+            oldest,
+            oldest_swept,
         } = self;
         spec.save(to);
         index.iter().for_each(|segment| segment.capacity().save(to));
@@ -84,6 +86,7 @@ impl Table {
         overflow.is_some().save(to);
         overflow.iter().for_each(|overflow| overflow.save(to));
         (*made, *cursor).save(to);
+        (*oldest, *oldest_swept).save(to);
         spill.save(to);
     }
 
@@ -113,6 +116,7 @@ impl Table {
         table.not_admitted = Saved::load(from)?;
         table.overflow = bool::load(from)?.then(|| Overflow::load(from, part, awaited)).transpose()?;
         (table.made, table.cursor) = Saved::load(from)?;
+        (table.oldest, table.oldest_swept) = Saved::load(from)?;
         table.spill = Spill::load(from, table.spec.spill_bytes, part, awaited)?;
         if table.cursor < end { Ok(table) } else { Err(Damaged) }
     }

@@ -79,6 +79,11 @@ fn a_sweep_removes_all_that_is_dead_and_nothing_else() {
     assert_eq!((removed, table.len()), (1667, 3333));
     assert!((0..5000).all(|n| table.find(key(n), at(5000)).is_some() == (n % 3 != 0)));
     assert_eq!(table.stats().expired, 1667);
+    // A round that found the oldest to be younger goes on when that one is dead, too.
+    table.find_or_insert(key(9000), at(6000));
+    assert_eq!((0..200).map(|_| table.sweep(at(6600), 100)).sum::<usize>(), 0);
+    assert_eq!((0..200).map(|_| table.sweep(at(6601), 100)).sum::<usize>(), 3333);
+    assert!(table.find(key(9000), at(9600)).is_some());
 }
 
 #[test]
