@@ -75,6 +75,10 @@ impl Engine {
     pub(super) fn activate(&mut self, policy: Arc<Policy>) -> Outcome {
         self.abandon_cut();
         let mut plan = Plan::new(&policy, Some(&self.plan));
+        if !same_crowds(&self.policy, &policy) {
+            self.plan.dimensions.iter_mut().for_each(|dimension| dimension.gate = None);
+            self.crowds = Crowds::new(&policy);
+        }
         let mut tables: Vec<Option<Table>> = std::mem::take(&mut self.tables).into_iter().map(Some).collect();
         let names = policy.dimensions.iter().map(|dimension| &dimension.name);
         for (name, new) in names.zip(&mut plan.dimensions) {
@@ -83,9 +87,6 @@ impl Engine {
             self.tables.push(carry_over(old, new, self.now));
         }
         self.pools = carry_pools(&self.policy, std::mem::take(&mut self.pools), &policy);
-        if !same_crowds(&self.policy, &policy) {
-            self.crowds = Crowds::new(&policy);
-        }
         self.duplicates.retune(policy.settings.duplicate_horizon, policy.settings.duplicate_budget);
         self.stats = fresh_stats(&policy);
         self.sieve = Sieve::default();
@@ -183,11 +184,13 @@ fn moves<'p>(old: &'p DimensionPlan, new: &DimensionPlan) -> Vec<Move<'p>> {
         known.extend(limit.spans.iter().map(|(limit, cell)| (cell.identity, (*cell, Some(limit)))));
         known.extend(limit.episode.iter().map(|cell| (cell.identity, (*cell, None))));
     }
+    known.extend(old.gate.iter().map(|cell| (cell.identity, (*cell, None))));
     let plain = new.signals.iter().map(|signal| (signal.cell, None));
-    let episodes = new.limits.iter().filter_map(|limit| limit.episode).map(|cell| (cell, None));
+    let others = new.limits.iter().filter_map(|limit| limit.episode).chain(new.gate);
+    let others = others.map(|cell| (cell, None));
     let spans = new.limits.iter().flat_map(|l| &l.spans).map(|(limit, cell)| (*cell, Some(limit)));
     plain
-        .chain(episodes)
+        .chain(others)
         .chain(spans)
         .filter_map(|(to, limit)| {
             let (from, old) = *known.get(&to.identity)?;
@@ -202,9 +205,9 @@ fn warm_up(new: &mut DimensionPlan, moves: &[Move<'_>], now: Timestamp) {
         Some(same) => cell.warm_at = same.from.warm_at,
         None => cell.warm_at = now.after(window),
     };
-    let idle = new.spec.idle;
+    let reach = new.reach;
     for signal in &mut new.signals {
-        warm(&mut signal.cell, idle);
+        warm(&mut signal.cell, reach);
     }
     for (limit, cell) in new.limits.iter_mut().flat_map(|limit| &mut limit.spans) {
         warm(cell, limit.window());
@@ -214,7 +217,7 @@ fn warm_up(new: &mut DimensionPlan, moves: &[Move<'_>], now: Timestamp) {
 fn same_layout(old: &DimensionPlan, new: &DimensionPlan, moves: &[Move<'_>]) -> bool {
     let cells = |plan: &DimensionPlan| {
         let limits = plan.limits.iter().map(|limit| limit.spans.len() + usize::from(limit.episode.is_some()));
-        plan.signals.len() + limits.sum::<usize>()
+        plan.signals.len() + limits.sum::<usize>() + usize::from(plan.gate.is_some())
     };
     old.spec == new.spec
         && cells(old) == cells(new)

@@ -232,7 +232,7 @@ impl Engine {
         self.events += 1;
         if self.events.is_multiple_of(SWEEP_EVERY) {
             let now = self.watermark.slowest();
-            let crowds = self.crowds.iter_mut().flat_map(Crowds::tables_mut);
+            let crowds = self.crowds.iter_mut().map(Crowds::table_mut);
             let tables = self.tables.iter_mut().chain(crowds);
             for table in tables.chain([&mut self.users, &mut self.devices, &mut self.addresses]) {
                 let places = SWEEP_LEAST + SWEEP_FOR_A_RECORD.saturating_mul(table.take_made());

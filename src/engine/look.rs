@@ -55,6 +55,8 @@ pub struct Look<'e> {
     pub(crate) passes: Vec<bool>,
     /// Where the actor's profiles are.
     pub(crate) profiles: Profiles,
+    /// The record of the dimension in which crowds are watched, if the event has one there.
+    pub(crate) watched: Option<table::Slot>,
 }
 
 /// A ban or penalty step that binds the event's user, device or address.
@@ -166,6 +168,7 @@ impl Engine {
             keys: &prepared.keys,
             passes: std::mem::take(&mut self.scratch.passes),
             profiles: Profiles::default(),
+            watched: None,
         }
     }
 
@@ -203,6 +206,9 @@ impl Engine {
                 look.slots[cell.slot] = observe(cell, policy, table, (slot, key), look);
             }
         }
+        if plan.gate.is_some() {
+            look.watched = slot;
+        }
         // Who is banned is asked no more.
         if look.trusted || look.binding.as_ref().is_some_and(|binding| binding.verdict == Verdict::Block) {
             return;
@@ -219,7 +225,7 @@ impl Engine {
     }
 }
 
-/// The profile or gate of a key; without a past that must have been there, it says so.
+/// The profile of a key; without a past that must have been there, it says so.
 pub(super) fn open(table: &mut Table, key: u64, at: Timestamp) -> table::Slot {
     let entry = table.find_or_insert(key, at);
     if entry.evicted {

@@ -7,7 +7,7 @@ mod saved;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::crowd::WINDOWS_MAX;
+use super::crowd::{GATE, WINDOWS_MAX, gate_words};
 use super::decision::ReasonSource;
 use super::entity::EntityKind;
 use super::expr::Condition;
@@ -78,7 +78,7 @@ pub(crate) struct Plan {
 /// Where what is watched of crowds is found.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Watched {
-    /// The dimension of gates.
+    /// The dimension in which people on a target are counted; its records hold the gates.
     pub(crate) dimension: usize,
     /// The slots with the people on a target, one for each window; unused ones are those of the first.
     pub(crate) people: [usize; WINDOWS_MAX],
@@ -110,6 +110,10 @@ pub(crate) struct DimensionPlan {
     pub(crate) fields: Vec<usize>,
     pub(crate) signals: Vec<SignalCell>,
     pub(crate) limits: Vec<LimitCells>,
+    /// How far back its counters look, at most.
+    pub(crate) reach: Span,
+    /// The gate of a target, in the dimension in which crowds are watched.
+    pub(crate) gate: Option<Cell>,
     pub(crate) spec: TableSpec,
     /// The windows of its limits and counts: what is estimated of keys that have no record.
     pub(crate) windows: Vec<Span>,
@@ -232,7 +236,7 @@ impl Plan {
         let mut plan = Self {
             key_fields: shared.key_fields,
             filters: shared.filters,
-            longest_window: dimensions.iter().map(|d| d.spec.idle).max().unwrap_or_default(),
+            longest_window: dimensions.iter().map(|d| d.reach).max().unwrap_or_default(),
             dimensions,
             fields: Vec::new(),
             attributes: Vec::new(),
@@ -282,6 +286,14 @@ impl DimensionPlan {
             .filter(|(_, limit)| limit.dimension == index)
             .map(|(number, limit)| layout.limit(number, limit, shared))
             .collect();
+        let reach = layout.idle;
+        let watched = policy.crowds.as_ref().filter(|crowds| {
+            crowds.people.first().is_some_and(|people| policy.signals[people.signal].dimension == index)
+        });
+        let gate = watched.map(|crowds| {
+            let idle = policy.settings.retroactive_window.plus(crowds.longest());
+            layout.cell(GATE, gate_words(crowds.people.len()), idle)
+        });
         let spill_bytes = if layout.spills.is_empty() { 0 } else { dimension.budget / 4 };
         let spec = TableSpec {
             words: layout.words,
@@ -291,7 +303,7 @@ impl DimensionPlan {
             spill_bytes,
         };
         let fields = dimension.fields.iter().map(|field| shared.field(field)).collect();
-        let mut plan = Self { fields, signals, limits, spec, windows: Vec::new() };
+        let mut plan = Self { fields, signals, limits, reach, gate, spec, windows: Vec::new() };
         plan.windows = plan.counters().map(|counter| counter.window()).collect();
         plan
     }

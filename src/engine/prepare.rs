@@ -123,11 +123,6 @@ impl Engine {
                 ask(table, key);
             }
         }
-        if let (Some(crowds), Some(watched)) = (&self.crowds, self.plan.watched)
-            && let Some(key) = prepared.keys[watched.dimension]
-        {
-            ask(&crowds.gates, key);
-        }
     }
 
     /// Whether it was made under the policy that holds.

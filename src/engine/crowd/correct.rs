@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use super::campaign::{Campaign, Walk};
 use super::entry::{self, Entry, Stand, Told};
+use super::gate::{self, Gates};
 use super::state::Crowds;
 use super::trail::Place;
 use super::weigh::{Evidence, Verdicts, evidence, prior, score, speakers, sums};
@@ -58,9 +59,12 @@ impl Engine {
 
     /// A person says that a campaign on this target is honest, with all that is a part of it.
     pub(in crate::engine) fn clear_campaign(&mut self, target: u64, at: Timestamp) {
-        let Self { crowds: Some(crowds), timers, policy, .. } = self else { return };
+        let Self { crowds: Some(crowds), timers, policy, plan, tables, .. } = self else { return };
+        let Some(gates) = plan.watched.and_then(|watched| Gates::of(watched, &plan.dimensions, tables)) else {
+            return;
+        };
         let until = at.before(policy.settings.retroactive_window);
-        let Crowds { campaigns, gates, walking, .. } = crowds;
+        let Crowds { campaigns, walking, .. } = crowds;
         let wholes: Vec<u64> =
             campaigns.iter().filter(|(_, campaign)| campaign.target == target).map(|(key, _)| *key).collect();
         let cleared = |campaign: &Campaign| {
@@ -69,8 +73,8 @@ impl Engine {
         for (key, campaign) in campaigns.iter_mut().filter(|(_, campaign)| cleared(campaign)) {
             campaign.cleared_until = Some(at.after(CLEARED));
             timers.set(at.after(CLEARED), Timer::CrowdEnds { key: *key });
-            let Some(gate) = gates.find(*key, at) else { continue };
-            let newest = super::gate::trail(gates.cells(gate));
+            let Some(gate) = gates.find(*key) else { continue };
+            let newest = gate::trail(gates.get(gate));
             campaign.walk = Some(Walk { at: newest, until, back: true });
             if !walking.contains(key) {
                 walking.push(*key);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::campaign::{Campaign, Walk};
 use super::entry::{self, Stand};
-use super::gate;
+use super::gate::{self, Gates};
 use super::gathering::{Gathering, Member};
 use super::look::{CrowdLook, Says};
 use super::state::{CAMPAIGNS_MAX, Crowds, usual};
@@ -42,8 +42,11 @@ impl Engine {
         id: DecisionId,
         cases: &mut Vec<Case>,
     ) {
-        let (Some(seen), Some(crowds)) = (&look.crowd, &mut self.crowds) else { return };
-        crowds.leave(seen, event, arrival, judged, id);
+        let Self { crowds: Some(crowds), plan, tables, .. } = self else { return };
+        let (Some(seen), Some(watched)) = (&look.crowd, plan.watched) else { return };
+        if let Some(mut gates) = Gates::of(watched, &plan.dimensions, tables) {
+            crowds.leave(&mut gates, seen, event, arrival, judged, id);
+        }
         let speaks = seen.says.as_ref().is_some_and(|says| speaks_against(&self.policy, says));
         if !speaks {
             usual(&mut crowds.actions, seen.action).actors.note(&seen.traits, seen.target);
@@ -63,8 +66,9 @@ impl Engine {
         says: &Says,
         out: &mut Vec<Case>,
     ) {
-        let Self { crowds: Some(crowds), policy, timers, .. } = self else { return };
-        if !crowds.establish(seen, policy, at) {
+        let Self { crowds: Some(crowds), policy, timers, plan, tables, .. } = self else { return };
+        let gates = plan.watched.and_then(|watched| Gates::of(watched, &plan.dimensions, tables));
+        if !gates.is_some_and(|gates| crowds.establish(&gates, seen, policy, at)) {
             return;
         }
         if let Some(campaign) = crowds.campaigns.get_mut(&seen.key)
@@ -110,10 +114,14 @@ impl Engine {
 
     /// Closes a gate that has not been busy, and forgets a campaign whose decisions are final.
     pub(in crate::engine) fn crowd_ends(&mut self, key: u64, now: Timestamp) {
-        let Self { crowds: Some(crowds), policy, timers, .. } = self else { return };
+        let Self { crowds: Some(crowds), policy, timers, plan, tables, .. } = self else { return };
+        let Some(mut gates) = plan.watched.and_then(|watched| Gates::of(watched, &plan.dimensions, tables))
+        else {
+            return;
+        };
         let quiet = crowds.open.get(&key).map(|crowd| crowd.busy_at.after(crowd.window.times(2)));
         if quiet.is_some_and(|end| end <= now) {
-            crowds.close(key, |gate| gate::set_open(gate, false));
+            crowds.close(&mut gates, key, |gate| gate::set_open(gate, false));
         }
         let retroactive = policy.settings.retroactive_window;
         let end = crowds.campaigns.get(&key).map(|campaign| {
@@ -134,6 +142,7 @@ impl Crowds {
     /// refused.
     fn leave(
         &mut self,
+        gates: &mut Gates<'_>,
         seen: &CrowdLook,
         event: &Event<'_>,
         arrival: &Arrival<'_>,
@@ -143,18 +152,18 @@ impl Crowds {
         if seen.gate.is_guest() {
             return;
         }
-        let before = gate::trail(self.gates.cells(seen.gate));
+        let before = gate::trail(gates.get(seen.gate));
         let told = seen.traits.can_join && judged.verdict < Verdict::Reject;
         let stand = Stand { first: judged.verdict, now: judged.verdict, revision: 0 };
         let told = told.then_some((event, arrival, id));
         entry::write(&mut self.room, (stand, &seen.traits), &judged.plain, told);
         let place = self.trail.push(seen.key, before, &self.room.words);
-        gate::set_trail(self.gates.cells_mut(seen.gate), place);
+        gate::set_trail(gates.get_mut(seen.gate), place);
     }
 
     /// Whether the crowd on the target is established, now or since earlier; sends corrections on their way when it has
     /// grown.
-    fn establish(&mut self, seen: &CrowdLook, policy: &Policy, at: Timestamp) -> bool {
+    fn establish(&mut self, gates: &Gates<'_>, seen: &CrowdLook, policy: &Policy, at: Timestamp) -> bool {
         let (Some(watched), Some(crowd)) = (&policy.crowds, self.open.get(&seen.key)) else { return false };
         let known = self.campaigns.get(&seen.key).map(|campaign| campaign.walked);
         if known.is_some_and(|walked| crowd.came < walked.saturating_mul(WALK_GROWTH)) {
@@ -173,7 +182,7 @@ impl Crowds {
         (campaign.target, campaign.walked) = (seen.target, crowd.came);
         campaign.judged(&crowd.composition);
         let until = at.before(policy.settings.retroactive_window);
-        campaign.walk = Some(Walk { at: gate::trail(self.gates.cells(seen.gate)), until, back: false });
+        campaign.walk = Some(Walk { at: gate::trail(gates.get(seen.gate)), until, back: false });
         if !self.walking.contains(&seen.key) {
             self.walking.push(seen.key);
         }

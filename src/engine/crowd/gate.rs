@@ -2,12 +2,14 @@
 //!
 //! It opens from `least` people in a window, or from `times` the quantile of what targets have had in such windows, whichever
 //! is more, and closes two windows after it was last half as busy. A short window sees a flood, a long one sees what drips.
-//! An open gate is no evidence: news opens it too. A record of a few words a target: where the trail of it begins, whether it
-//! is open, and for each window which one it is in and the most people in it.
+//! An open gate is no evidence: news opens it too. It is a cell of the record that counts the people on the target: where
+//! the trail of it begins, whether it is open, and for each window which one it is in and the most people in it.
 
 use super::quantile::Quantile;
 use super::trail::Place;
+use crate::engine::plan::{Cell, DimensionPlan, Watched};
 use crate::engine::policy::{Gate, People};
+use crate::engine::table::{Slot, Table};
 use crate::engine::time::{Span, Timestamp};
 
 /// The most windows in which people are counted.
@@ -20,8 +22,38 @@ const WINDOWS: usize = 2;
 /// In place of the window in which it was given up, which is never so late.
 const IS_OPEN: u32 = u32::MAX;
 
-/// Words of a record with so many windows.
-pub(super) fn words(windows: usize) -> usize {
+/// What identifies the cell of a gate over reloads.
+pub(crate) const IDENTITY: u64 = 0x6761_7465;
+
+/// The gates of all targets, in the records of the dimension that is watched.
+pub(super) struct Gates<'t> {
+    table: &'t mut Table,
+    cell: Cell,
+}
+
+impl<'t> Gates<'t> {
+    /// Those of the dimension that is watched; `None` when it has none.
+    pub(super) fn of(watched: Watched, dimensions: &[DimensionPlan], tables: &'t mut [Table]) -> Option<Self> {
+        let cell = dimensions.get(watched.dimension)?.gate?;
+        Some(Self { table: tables.get_mut(watched.dimension)?, cell })
+    }
+
+    /// Where the gate of a target is, whenever it was touched last.
+    pub(super) fn find(&self, key: u64) -> Option<Slot> {
+        self.table.find(key, Timestamp::from_millis(i64::MIN))
+    }
+
+    pub(super) fn get(&self, slot: Slot) -> &[u32] {
+        self.cell.of(self.table.cells(slot))
+    }
+
+    pub(super) fn get_mut(&mut self, slot: Slot) -> &mut [u32] {
+        self.cell.of_mut(self.table.cells_mut(slot))
+    }
+}
+
+/// Words of a cell with so many windows.
+pub(crate) fn words(windows: usize) -> usize {
     WINDOWS + 2 * windows
 }
 

@@ -1,7 +1,7 @@
 //! Look: what the crowd on the target of an event says about its actor.
 
 use super::composition::{Composition, Group, Shares, agreed};
-use super::gate::{self, WINDOWS_MAX};
+use super::gate::{self, Gates, WINDOWS_MAX};
 use super::gathering::Gathering;
 use super::state::{Crowds, usual};
 use super::trail::Place;
@@ -12,7 +12,7 @@ use crate::engine::Engine;
 use crate::engine::event::Event;
 use crate::engine::expr::Slot;
 use crate::engine::facts::Facts;
-use crate::engine::look::{Look, open};
+use crate::engine::look::Look;
 use crate::engine::plan::{ACTION, ADDRESS, TARGET, USER, Watched};
 use crate::engine::policy::{CrowdFact, Crowds as Watches, Policy};
 use crate::engine::table;
@@ -28,7 +28,7 @@ pub(crate) struct CrowdLook {
     pub(super) target: u64,
     pub(super) owner: Option<u64>,
     pub(super) action: u64,
-    /// The gate's record.
+    /// The record that the gate is in.
     pub(super) gate: table::Slot,
     pub(super) traits: Traits,
     /// What the crowd says, when it says anything.
@@ -68,13 +68,14 @@ impl Engine {
         });
         let hashes = (look.hashes[USER], look.hashes[TARGET], look.hashes[ACTION]);
         let (Some(user), Some(target), Some(action)) = hashes else { return };
-        let Some(key) = look.keys[watched.dimension].filter(|_| people[0] > 0) else { return };
+        let key = look.keys[watched.dimension].filter(|_| people[0] > 0);
+        let (Some(key), Some(gate)) = (key, look.watched) else { return };
         let traits = self.traits(user, event, facts, look, watched);
-        let Self { crowds: Some(crowds), policy, timers, .. } = self else { return };
-        let gate = open(&mut crowds.gates, key, look.at);
+        let Self { crowds: Some(crowds), policy, timers, plan, tables, .. } = self else { return };
+        let Some(mut gates) = Gates::of(watched, &plan.dimensions, tables) else { return };
         let owner = event.target_owner.as_deref().map(|owner| self.seed.bytes(owner.as_bytes()));
         let mut seen = CrowdLook { key, target, owner, action, gate, traits, says: None };
-        crowds.note(&seen, people, policy, timers);
+        crowds.note(&mut gates, &seen, people, policy, timers);
         seen.says = crowds.says(&seen, policy);
         fill(&self.plan.crowd, &seen, &mut look.slots);
         look.crowd = Some(seen);
@@ -109,20 +110,27 @@ impl Engine {
 
 impl Crowds {
     /// Notes an event on a target: opens its gate or keeps it open, and judges the crowd when it is time.
-    fn note(&mut self, seen: &CrowdLook, people: [u64; WINDOWS_MAX], policy: &Policy, timers: &mut Timers) {
+    fn note(
+        &mut self,
+        gates: &mut Gates<'_>,
+        seen: &CrowdLook,
+        people: [u64; WINDOWS_MAX],
+        policy: &Policy,
+        timers: &mut Timers,
+    ) {
         let Some(settings) = &policy.crowds else { return };
         let at = seen.traits.at;
         let (is_open, trail) = {
-            let words = self.gates.cells(seen.gate);
+            let words = gates.get(seen.gate);
             (gate::is_open(words), gate::trail(words))
         };
-        let busy = self.busy(seen, people, settings);
-        let given_up = seen.gate.is_guest() || gate::is_given_up(self.gates.cells(seen.gate));
+        let busy = self.busy(gates, seen, people, settings);
+        let given_up = seen.gate.is_guest() || gate::is_given_up(gates.get(seen.gate));
         if !is_open && (busy.opens.is_none() || given_up) {
             return;
         }
         if !is_open {
-            self.open(seen, trail, busy.opens.unwrap_or_default(), timers);
+            self.open(gates, seen, trail, busy.opens.unwrap_or_default(), timers);
         }
         let Self { open, actions, open_bytes, bursts, .. } = self;
         let Some(crowd) = open.get_mut(&seen.key) else { return };
@@ -139,9 +147,15 @@ impl Crowds {
     }
 
     /// How busy the target is, by the windows in which people are counted.
-    fn busy(&mut self, seen: &CrowdLook, people: [u64; WINDOWS_MAX], settings: &Watches) -> Busy {
+    fn busy(
+        &mut self,
+        gates: &mut Gates<'_>,
+        seen: &CrowdLook,
+        people: [u64; WINDOWS_MAX],
+        settings: &Watches,
+    ) -> Busy {
         let is_campaign = self.campaigns.contains_key(&seen.key);
-        let (words, here) = (self.gates.cells_mut(seen.gate), usual(&mut self.actions, seen.action));
+        let (words, here) = (gates.get_mut(seen.gate), usual(&mut self.actions, seen.action));
         let mut busy = Busy::default();
         for (number, counted) in settings.people.iter().enumerate().take(WINDOWS_MAX) {
             let now = people[number];
@@ -159,7 +173,14 @@ impl Crowds {
     }
 
     /// Opens a gate; who came within the window before is in the trail.
-    fn open(&mut self, seen: &CrowdLook, trail: Place, window: Span, timers: &mut Timers) {
+    fn open(
+        &mut self,
+        gates: &mut Gates<'_>,
+        seen: &CrowdLook,
+        trail: Place,
+        window: Span,
+        timers: &mut Timers,
+    ) {
         let at = seen.traits.at;
         let (target, owner, action) = (seen.target, seen.owner, seen.action);
         let mut crowd =
@@ -169,11 +190,13 @@ impl Crowds {
             crowd.note(&traits, &mut self.bursts);
         }
         self.open_bytes += crowd.bytes();
-        if self.open.insert(seen.key, crowd).is_none() {
-            timers.set(at.after(window.times(2)), Timer::CrowdEnds { key: seen.key });
+        match self.open.insert(seen.key, crowd) {
+            // Its record had to make room for another one meanwhile.
+            Some(before) => self.open_bytes -= before.bytes(),
+            None => timers.set(at.after(window.times(2)), Timer::CrowdEnds { key: seen.key }),
         }
-        gate::set_open(self.gates.cells_mut(seen.gate), true);
-        self.make_room(seen.key);
+        gate::set_open(gates.get_mut(seen.gate), true);
+        self.make_room(gates, seen.key);
     }
 
     /// The traits of those who came after `from`, newest first; so many as a crowd keeps.
@@ -192,7 +215,7 @@ impl Crowds {
     }
 
     /// Gives up the crowds that were busy longest ago until the others fit, but not this one.
-    fn make_room(&mut self, keep: u64) {
+    fn make_room(&mut self, gates: &mut Gates<'_>, keep: u64) {
         while self.open_bytes > self.open_budget {
             let others = self.open.iter().filter(|(key, _)| **key != keep);
             let Some(oldest) = others.min_by_key(|(key, crowd)| (crowd.busy_at, **key)).map(|(key, _)| *key)
@@ -200,17 +223,17 @@ impl Crowds {
                 return;
             };
             self.given_up += 1;
-            self.close(oldest, gate::give_up);
+            self.close(gates, oldest, gate::give_up);
         }
     }
 
     /// Closes a gate.
-    pub(super) fn close(&mut self, key: u64, close: impl FnOnce(&mut [u32])) {
+    pub(super) fn close(&mut self, gates: &mut Gates<'_>, key: u64, close: impl FnOnce(&mut [u32])) {
         if let Some(crowd) = self.open.remove(&key) {
             self.open_bytes -= crowd.bytes();
         }
-        if let Some(slot) = self.gates.find(key, Timestamp::from_millis(i64::MIN)) {
-            close(self.gates.cells_mut(slot));
+        if let Some(slot) = gates.find(key) {
+            close(gates.get_mut(slot));
         }
     }
 

@@ -33,7 +33,7 @@ pub use self::evidence::{Kind, Weighed};
 pub use self::state::CrowdStats;
 
 pub(crate) use self::evidence::most_points;
-pub(crate) use self::gate::WINDOWS_MAX;
+pub(crate) use self::gate::{IDENTITY as GATE, WINDOWS_MAX, words as gate_words};
 pub(crate) use self::look::CrowdLook;
 pub(crate) use self::state::Crowds;
 pub(crate) use self::traits::ATTRIBUTES_MAX;

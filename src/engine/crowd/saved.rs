@@ -1,4 +1,4 @@
-//! Crowds in a cut: gates as a table, the trail unit by unit, all else as a set.
+//! Crowds in a cut: bursts as a table, the trail unit by unit, all else as a set.
 
 use std::collections::BTreeMap;
 
@@ -129,14 +129,14 @@ impl Saved for Usual {
 }
 
 impl Crowds {
-    /// Its tables.
-    pub(crate) fn tables_mut(&mut self) -> [&mut Table; 2] {
-        [&mut self.gates, &mut self.bursts.table]
+    /// Its table.
+    pub(crate) fn table_mut(&mut self) -> &mut Table {
+        &mut self.bursts.table
     }
 
-    /// Its tables.
-    pub(crate) fn tables(&self) -> [&Table; 2] {
-        [&self.gates, &self.bursts.table]
+    /// Its table.
+    pub(crate) fn table(&self) -> &Table {
+        &self.bursts.table
     }
 
     /// From here on the trail is copied as it is now. Its tables are begun with the others.
@@ -175,7 +175,6 @@ impl Crowds {
     /// Takes down what is not in the pages.
     pub(crate) fn save(&self, to: &mut Writer) {
         let Self {
-            gates,
             open,
             campaigns,
             walking,
@@ -187,7 +186,6 @@ impl Crowds {
             given_up,
             room: _,
         } = self;
-        gates.save(to);
         bursts.table.save(to);
         bursts.next.save(to);
         open.save(to);
@@ -198,7 +196,7 @@ impl Crowds {
         (*open_budget, *given_up).save(to);
     }
 
-    /// Reads what [`Crowds::save`] took down, and which pages the rest will come in. `part` is that of the gates.
+    /// Reads what [`Crowds::save`] took down, and which pages the rest will come in. `part` is that of its table.
     pub(crate) fn load(
         from: &mut Reader<'_>,
         policy: &Policy,
@@ -206,8 +204,7 @@ impl Crowds {
         awaited: &mut Awaited,
     ) -> Result<Self, Damaged> {
         let mut crowds = Self::new(policy).ok_or(Damaged)?;
-        crowds.gates = Table::load(from, part, awaited)?;
-        crowds.bursts.table = Table::load(from, part + 1, awaited)?;
+        crowds.bursts.table = Table::load(from, part, awaited)?;
         crowds.bursts.next = Saved::load(from)?;
         crowds.open = Saved::load(from)?;
         crowds.campaigns = Saved::load(from)?;
@@ -229,7 +226,7 @@ impl Crowds {
 
     /// What must be the same under one policy.
     pub(crate) fn layout(&self) -> (u64, u32, usize, &[usize]) {
-        let (words, spills) = self.gates.spec().cells();
+        let (words, spills) = self.bursts.table.spec().cells();
         (self.open_budget, self.trail.most, words, spills)
     }
 }

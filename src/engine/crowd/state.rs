@@ -5,13 +5,12 @@ use std::collections::BTreeMap;
 use super::bursts::Bursts;
 use super::campaign::Campaign;
 use super::entry::Room;
-use super::gate::{self, WINDOWS_MAX};
+use super::gate::WINDOWS_MAX;
 use super::gathering::Gathering;
 use super::quantile::Quantile;
 use super::sample::Sample;
 use super::trail::Trail;
-use crate::engine::policy::{Crowds as Watched, Policy, Settings};
-use crate::engine::table::{Table, TableSpec};
+use crate::engine::policy::{Crowds as Watched, Policy};
 
 /// Actions whose targets and actors are told apart; further ones share the last.
 pub(super) const ACTIONS_MAX: usize = 8;
@@ -24,8 +23,6 @@ const USUAL_BYTES: u64 = Sample::BYTES + WINDOWS_MAX as u64 * Quantile::BYTES;
 /// What is remembered of crowds.
 #[derive(Debug)]
 pub(crate) struct Crowds {
-    /// By target: four words each.
-    pub(crate) gates: Table,
     /// Open gates, by the key of their target.
     pub(super) open: BTreeMap<u64, Gathering>,
     /// Established crowds, by the key of their target.
@@ -73,10 +70,8 @@ impl Crowds {
     /// Nothing remembered yet; `None` when the policy watches no crowds.
     pub(crate) fn new(policy: &Policy) -> Option<Self> {
         let watched = policy.crowds.as_ref()?;
-        let gates = gates(watched, &policy.settings);
         Some(Self {
             open_budget: open_budget(watched),
-            gates: Table::admitting(gates, Vec::new()),
             open: BTreeMap::new(),
             campaigns: BTreeMap::new(),
             walking: Vec::new(),
@@ -96,28 +91,17 @@ impl Crowds {
         CrowdStats {
             open: self.open.len() as u64,
             campaigns: self.campaigns.len() as u64,
-            bytes: self.gates.bytes() + self.bursts.bytes() + self.open_bytes + usual + campaigns,
+            bytes: self.bursts.bytes() + self.open_bytes + usual + campaigns,
             trail_bytes: self.trail.bytes(),
             given_up: self.given_up,
         }
     }
 }
 
-/// A quarter of the budget is for gates, another for bursts.
-fn gates(watched: &Watched, settings: &Settings) -> TableSpec {
-    TableSpec {
-        words: gate::words(watched.people.len()),
-        budget_bytes: watched.budget / 4,
-        idle: settings.retroactive_window.plus(watched.longest()),
-        spills: Vec::new(),
-        spill_bytes: 0,
-    }
-}
-
-/// What is left once all samples are full, and room for campaigns is set aside.
+/// A quarter of the budget is for bursts. This is what is left once all samples are full, and room for campaigns is set aside.
 fn open_budget(watched: &Watched) -> u64 {
     let usual = ACTIONS_MAX as u64 * USUAL_BYTES;
-    (watched.budget / 2).saturating_sub(usual).saturating_mul(3).div_euclid(4).max(4 * Gathering::BYTES)
+    (watched.budget / 4 * 3).saturating_sub(usual).saturating_mul(3).div_euclid(4).max(4 * Gathering::BYTES)
 }
 
 /// What is usual for an action.

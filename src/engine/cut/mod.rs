@@ -114,7 +114,7 @@ impl Engine {
     /// Every table with its part of the cut, as long as `each` is true.
     fn each_table_mut(&mut self, mut each: impl FnMut(usize, &mut Table) -> bool) -> bool {
         let profiles = [&mut self.users, &mut self.devices, &mut self.addresses];
-        let crowds = self.crowds.iter_mut().flat_map(Crowds::tables_mut);
+        let crowds = self.crowds.iter_mut().map(Crowds::table_mut);
         let mut tables = self.tables.iter_mut().chain(profiles).chain(crowds).enumerate();
         tables.all(|(part, table)| each(part, table))
     }
@@ -125,7 +125,7 @@ impl Engine {
         match (kind, part as usize) {
             (Kind::Index | Kind::Records | Kind::Blocks | Kind::Sketch, part) => {
                 let profiles = [&mut self.users, &mut self.devices, &mut self.addresses];
-                let crowds = self.crowds.iter_mut().flat_map(Crowds::tables_mut);
+                let crowds = self.crowds.iter_mut().map(Crowds::table_mut);
                 let mut tables = self.tables.iter_mut().chain(profiles).chain(crowds);
                 tables.nth(part).ok_or(Damaged)?.fill(array)
             }
@@ -138,7 +138,7 @@ impl Engine {
     }
 
     fn check_tables(&self) -> Result<(), Damaged> {
-        let crowds = self.crowds.iter().flat_map(Crowds::tables);
+        let crowds = self.crowds.iter().map(Crowds::table);
         let mut tables =
             self.tables.iter().chain([&self.users, &self.devices, &self.addresses]).chain(crowds);
         tables.try_for_each(Table::check)

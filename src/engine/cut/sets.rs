@@ -229,10 +229,10 @@ impl Engine {
             let mut load = |part| Duplicates::load(from, part, awaited);
             Ok([load(EVENTS_SEEN)?, load(COMMANDS_SEEN)?, load(ANSWERS_SEEN)?])
         })?;
-        let gates = tables.len() + 3;
+        let bursts = tables.len() + 3;
         let crowds = sets.read(Set::Crowds, |from| {
             let watched = bool::load(from)?;
-            watched.then(|| Crowds::load(from, &policy, gates, awaited)).transpose()
+            watched.then(|| Crowds::load(from, &policy, bursts, awaited)).transpose()
         })?;
         let engine = Self {
             plan,

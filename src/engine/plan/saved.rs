@@ -51,6 +51,7 @@ impl Plan {
                 cells.extend(limit.spans.iter().map(|(limit, cell)| saved(cell, limit.room())));
                 cells.extend(limit.episode.iter().map(|cell| saved(cell, 0)));
             }
+            cells.extend(dimension.gate.iter().map(|cell| saved(cell, 0)));
         }
         cells
     }
@@ -63,6 +64,7 @@ impl Plan {
                 limit.spans.iter_mut().for_each(|(_, cell)| each(cell));
                 limit.episode.iter_mut().for_each(&mut each);
             }
+            dimension.gate.iter_mut().for_each(&mut each);
         }
     }
 }
