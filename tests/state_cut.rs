@@ -63,6 +63,7 @@ fn tight() -> Vec<(&'static str, &'static str)> {
         ("profile_idle: 30d", "profile_idle: 2m"),
         ("dimension: 128MB", "dimension: 1MB"),
         ("\"user+target+action\": 512MB", "\"user+target+action\": 1MB"),
+        ("\"user+action\": 256MB", "\"user+action\": 1MB"),
         ("horizon: 1h, budget: 64MB", "horizon: 2m, budget: 128KB"),
         ("retroactive: { window: 24h, budget: 128MB }", "retroactive: { window: 5m, budget: 512KB }"),
         ("  budget: 64MB\n  code: CROWD_PRIOR", "  budget: 1MB\n  code: CROWD_PRIOR"),
