@@ -23,17 +23,21 @@ pub mod exit {
     pub const FAILURE: u8 = 1;
     /// The command line makes no sense.
     pub const USAGE: u8 = 2;
+    /// The condition of `--fail-on` holds.
+    pub const GATE: u8 = 3;
     /// Kafka cannot be reached (`EX_UNAVAILABLE`).
     pub const KAFKA: u8 = 69;
     /// The configuration or the policy is wrong (`EX_CONFIG`).
     pub const CONFIG: u8 = 78;
 }
 
+mod backtest;
 mod checkpoint;
 mod evaluate;
 mod simulate;
 mod verify;
 
+pub use self::backtest::{BacktestArgs, RangeArgs, ReadingArgs};
 pub use self::checkpoint::{CheckpointAction, CheckpointArgs, StateArgs};
 pub use self::evaluate::{EvaluateArgs, EventFormat, LabelKind, Seeds};
 pub use self::simulate::SimulateArgs;
@@ -44,6 +48,7 @@ Exit codes:
   0   all went well
   1   it did not, for the reason told
   2   the command line makes no sense
+  3   the condition of `weir backtest --fail-on` holds
   69  Kafka cannot be reached
   78  the configuration or the policy is wrong";
 
@@ -76,6 +81,9 @@ pub enum Command {
     /// Run the engine over a file of events, without Kafka
     #[command(after_help = REPLAY_HELP)]
     Replay(ReplayArgs),
+    /// Try a policy on events that were: what would have been otherwise, for whom, and why
+    #[command(after_help = backtest::HELP)]
+    Backtest(Box<BacktestArgs>),
     /// Measure how well it detects, over events whose truth is known
     #[command(after_help = evaluate::HELP)]
     Evaluate(Box<EvaluateArgs>),

@@ -20,15 +20,17 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("state", &["clock", "engine"]),
     ("pipeline", &["clock", "engine", "metrics", "state", "stream", "wire"]),
     ("replay", &["engine", "pipeline", "wire"]),
-    ("evaluate", &["engine", "pipeline", "replay", "sim", "wire"]),
+    ("report", &[]),
+    ("evaluate", &["engine", "pipeline", "replay", "report", "sim", "wire"]),
+    ("backtest", &["engine", "evaluate", "pipeline", "replay", "report"]),
     ("verify", &["engine", "wire"]),
     ("desk", &["clock", "config", "engine", "metrics"]),
     ("cli", &["config", "engine"]),
     (
         "commands",
         &[
-            "cli", "clock", "config", "engine", "evaluate", "replay", "sim", "state", "stream", "verify",
-            "wire",
+            "backtest", "cli", "clock", "config", "engine", "evaluate", "replay",
+            "report", "sim", "state", "stream", "verify", "wire",
         ],
     ),
     ("demo", &["cli", "clock", "config", "engine", "pipeline", "sim", "stream", "wire"]),
@@ -61,6 +63,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("rustix", &["clock"]),
     ("rand", &["sim"]),
     ("flate2", &["evaluate"]),
+    ("zstd", &["evaluate"]),
     ("rand_chacha", &["evaluate", "sim"]),
     ("rand_distr", &["evaluate", "sim"]),
 ];
