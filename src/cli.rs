@@ -34,12 +34,14 @@ pub mod exit {
 mod backtest;
 mod checkpoint;
 mod evaluate;
+mod explain;
 mod simulate;
 mod verify;
 
 pub use self::backtest::{BacktestArgs, RangeArgs, ReadingArgs};
 pub use self::checkpoint::{CheckpointAction, CheckpointArgs, StateArgs};
 pub use self::evaluate::{EvaluateArgs, EventFormat, LabelKind, Seeds};
+pub use self::explain::ExplainArgs;
 pub use self::simulate::SimulateArgs;
 pub use self::verify::VerifyArgs;
 
@@ -84,6 +86,9 @@ pub enum Command {
     /// Try a policy on events that were: what would have been otherwise, for whom, and why
     #[command(after_help = backtest::HELP)]
     Backtest(Box<BacktestArgs>),
+    /// Say why one event of a file was decided as it was
+    #[command(after_help = explain::HELP)]
+    Explain(Box<ExplainArgs>),
     /// Measure how well it detects, over events whose truth is known
     #[command(after_help = evaluate::HELP)]
     Evaluate(Box<EvaluateArgs>),

@@ -28,6 +28,7 @@
 //! | [`replay`] | the engine over files; the tests beside rules | Kafka |
 //! | [`evaluate`] | labelled events through the engine: how well it detects, and how sure that is | Kafka; how a verdict is made |
 //! | [`backtest`] | events that were, through several policies at once: what would have been otherwise | files, Kafka; how a verdict is made |
+//! | [`explain`] | why one event was decided as it was | files, Kafka; how a verdict is made |
 //! | [`report`] | tables and charts as text and as one HTML page | whose figures they are |
 //! | [`verify`] | a reference model of the engine; a checker of what topics hold | Kafka; how the engine does it |
 //! | [`sim`] | simulated traffic, honest and not | how it will be judged |
@@ -56,6 +57,7 @@ pub mod demo;
 pub mod desk;
 pub mod engine;
 pub mod evaluate;
+pub mod explain;
 pub mod log;
 pub mod metrics;
 pub mod pipeline;

@@ -12,6 +12,7 @@ fn main() -> ExitCode {
         Command::Demo(args) => weir::demo::run(&args),
         Command::Replay(args) => commands::replay::run(&args),
         Command::Backtest(args) => commands::backtest::run(&args),
+        Command::Explain(args) => commands::explain::run(&args),
         Command::Evaluate(args) => commands::evaluate::run(&args),
         Command::Simulate(args) => commands::simulate::run(&args),
         Command::Check(args) => commands::check::run(&args),

@@ -23,13 +23,14 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("report", &[]),
     ("evaluate", &["engine", "pipeline", "replay", "report", "sim", "wire"]),
     ("backtest", &["engine", "evaluate", "pipeline", "replay", "report"]),
+    ("explain", &["engine", "evaluate", "replay"]),
     ("verify", &["engine", "wire"]),
     ("desk", &["clock", "config", "engine", "metrics"]),
     ("cli", &["config", "engine"]),
     (
         "commands",
         &[
-            "backtest", "cli", "clock", "config", "engine", "evaluate", "replay",
+            "backtest", "cli", "clock", "config", "engine", "evaluate", "explain", "replay",
             "report", "sim", "state", "stream", "verify", "wire",
         ],
     ),

@@ -10,6 +10,7 @@ pub mod ban;
 pub mod check;
 pub mod checkpoint;
 pub mod evaluate;
+pub mod explain;
 pub mod policy;
 pub mod replay;
 pub mod setup;
