@@ -35,6 +35,7 @@ mod backtest;
 mod checkpoint;
 mod evaluate;
 mod explain;
+mod lint;
 mod simulate;
 mod verify;
 
@@ -42,6 +43,7 @@ pub use self::backtest::{BacktestArgs, RangeArgs, ReadingArgs};
 pub use self::checkpoint::{CheckpointAction, CheckpointArgs, StateArgs};
 pub use self::evaluate::{EvaluateArgs, EventFormat, LabelKind, Seeds};
 pub use self::explain::ExplainArgs;
+pub use self::lint::{LintArgs, MapArgs};
 pub use self::simulate::SimulateArgs;
 pub use self::verify::VerifyArgs;
 
@@ -89,6 +91,12 @@ pub enum Command {
     /// Say why one event of a file was decided as it was
     #[command(after_help = explain::HELP)]
     Explain(Box<ExplainArgs>),
+    /// Find rules that never fire or say the same twice, and what goes unnoticed all day
+    #[command(after_help = lint::HELP)]
+    Lint(Box<LintArgs>),
+    /// Guess which column of a table is which field, and print the command of a first report
+    #[command(after_help = lint::MAP_HELP)]
+    Map(MapArgs),
     /// Measure how well it detects, over events whose truth is known
     #[command(after_help = evaluate::HELP)]
     Evaluate(Box<EvaluateArgs>),

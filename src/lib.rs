@@ -29,6 +29,7 @@
 //! | [`evaluate`] | labelled events through the engine: how well it detects, and how sure that is | Kafka; how a verdict is made |
 //! | [`backtest`] | events that were, through several policies at once: what would have been otherwise | files, Kafka; how a verdict is made |
 //! | [`explain`] | why one event was decided as it was | files, Kafka; how a verdict is made |
+//! | [`lint`] | what a policy alone shows: what never speaks, what goes unnoticed all day | events, state |
 //! | [`report`] | tables and charts as text and as one HTML page | whose figures they are |
 //! | [`verify`] | a reference model of the engine; a checker of what topics hold | Kafka; how the engine does it |
 //! | [`sim`] | simulated traffic, honest and not | how it will be judged |
@@ -58,6 +59,7 @@ pub mod desk;
 pub mod engine;
 pub mod evaluate;
 pub mod explain;
+pub mod lint;
 pub mod log;
 pub mod metrics;
 pub mod pipeline;

@@ -13,6 +13,8 @@ fn main() -> ExitCode {
         Command::Replay(args) => commands::replay::run(&args),
         Command::Backtest(args) => commands::backtest::run(&args),
         Command::Explain(args) => commands::explain::run(&args),
+        Command::Lint(args) => commands::lint::run(&args),
+        Command::Map(args) => commands::map::run(&args),
         Command::Evaluate(args) => commands::evaluate::run(&args),
         Command::Simulate(args) => commands::simulate::run(&args),
         Command::Check(args) => commands::check::run(&args),

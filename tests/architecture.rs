@@ -24,13 +24,14 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("evaluate", &["engine", "pipeline", "replay", "report", "sim", "wire"]),
     ("backtest", &["engine", "evaluate", "pipeline", "replay", "report"]),
     ("explain", &["engine", "evaluate", "replay"]),
+    ("lint", &["engine", "report"]),
     ("verify", &["engine", "wire"]),
     ("desk", &["clock", "config", "engine", "metrics"]),
     ("cli", &["config", "engine"]),
     (
         "commands",
         &[
-            "backtest", "cli", "clock", "config", "engine", "evaluate", "explain", "replay",
+            "backtest", "cli", "clock", "config", "engine", "evaluate", "explain", "lint", "replay",
             "report", "sim", "state", "stream", "verify", "wire",
         ],
     ),

@@ -11,6 +11,8 @@ pub mod check;
 pub mod checkpoint;
 pub mod evaluate;
 pub mod explain;
+pub mod lint;
+pub mod map;
 pub mod policy;
 pub mod replay;
 pub mod setup;

@@ -5,12 +5,14 @@
 
 mod csv;
 mod faults;
+mod guess;
 mod labels;
 mod mapping;
 mod session;
 mod source;
 
 pub use self::faults::{Fault, Faults};
+pub use self::guess::{Column, Guess, ROWS, guess};
 pub use self::labels::Labels;
 pub use self::mapping::{Mapping, MappingError};
 pub use self::session::{Ear, Format, Input, Session};
