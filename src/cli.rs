@@ -23,19 +23,27 @@ pub mod exit {
     pub const FAILURE: u8 = 1;
     /// The command line makes no sense.
     pub const USAGE: u8 = 2;
+    /// The condition of `--fail-on` holds.
+    pub const GATE: u8 = 3;
     /// Kafka cannot be reached (`EX_UNAVAILABLE`).
     pub const KAFKA: u8 = 69;
     /// The configuration or the policy is wrong (`EX_CONFIG`).
     pub const CONFIG: u8 = 78;
 }
 
+mod backtest;
 mod checkpoint;
 mod evaluate;
+mod explain;
+mod lint;
 mod simulate;
 mod verify;
 
+pub use self::backtest::{BacktestArgs, RangeArgs, ReadingArgs};
 pub use self::checkpoint::{CheckpointAction, CheckpointArgs, StateArgs};
 pub use self::evaluate::{EvaluateArgs, EventFormat, LabelKind, Seeds};
+pub use self::explain::ExplainArgs;
+pub use self::lint::{LintArgs, MapArgs};
 pub use self::simulate::SimulateArgs;
 pub use self::verify::VerifyArgs;
 
@@ -44,6 +52,7 @@ Exit codes:
   0   all went well
   1   it did not, for the reason told
   2   the command line makes no sense
+  3   the condition of `weir backtest --fail-on` holds
   69  Kafka cannot be reached
   78  the configuration or the policy is wrong";
 
@@ -76,6 +85,18 @@ pub enum Command {
     /// Run the engine over a file of events, without Kafka
     #[command(after_help = REPLAY_HELP)]
     Replay(ReplayArgs),
+    /// Try a policy on events that were: what would have been otherwise, for whom, and why
+    #[command(after_help = backtest::HELP)]
+    Backtest(Box<BacktestArgs>),
+    /// Say why one event of a file was decided as it was
+    #[command(after_help = explain::HELP)]
+    Explain(Box<ExplainArgs>),
+    /// Find rules that never fire or say the same twice, and what goes unnoticed all day
+    #[command(after_help = lint::HELP)]
+    Lint(Box<LintArgs>),
+    /// Guess which column of a table is which field, and print the command of a first report
+    #[command(after_help = lint::MAP_HELP)]
+    Map(MapArgs),
     /// Measure how well it detects, over events whose truth is known
     #[command(after_help = evaluate::HELP)]
     Evaluate(Box<EvaluateArgs>),

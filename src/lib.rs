@@ -27,6 +27,10 @@
 //! | [`pipeline`] | who runs what: threads, batches, shards | how a verdict is made |
 //! | [`replay`] | the engine over files; the tests beside rules | Kafka |
 //! | [`evaluate`] | labelled events through the engine: how well it detects, and how sure that is | Kafka; how a verdict is made |
+//! | [`backtest`] | events that were, through several policies at once: what would have been otherwise | files, Kafka; how a verdict is made |
+//! | [`explain`] | why one event was decided as it was | files, Kafka; how a verdict is made |
+//! | [`lint`] | what a policy alone shows: what never speaks, what goes unnoticed all day | events, state |
+//! | [`report`] | tables and charts as text and as one HTML page | whose figures they are |
 //! | [`verify`] | a reference model of the engine; a checker of what topics hold | Kafka; how the engine does it |
 //! | [`sim`] | simulated traffic, honest and not | how it will be judged |
 //! | [`desk`] | HTTP: metrics, health, subjects | the engine's state |
@@ -45,6 +49,7 @@
 //!
 //! The borders between rooms are held by `tests/architecture.rs`.
 
+pub mod backtest;
 pub mod cli;
 pub mod clock;
 pub mod commands;
@@ -53,10 +58,13 @@ pub mod demo;
 pub mod desk;
 pub mod engine;
 pub mod evaluate;
+pub mod explain;
+pub mod lint;
 pub mod log;
 pub mod metrics;
 pub mod pipeline;
 pub mod replay;
+pub mod report;
 pub mod run;
 pub mod sim;
 pub mod state;

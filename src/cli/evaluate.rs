@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{FileOrStandard, Format, PolicyArgs, timestamp};
-use crate::engine::time::Timestamp;
+use super::{FileOrStandard, Format, PolicyArgs, ReadingArgs};
 
 pub(super) const HELP: &str = "\
 Labels are a CSV file with the columns event_id, user_id, label (honest or attack), group and scenario, and optionally
@@ -34,30 +33,12 @@ pub struct EvaluateArgs {
     /// What judges.
     #[command(flatten)]
     pub policy: PolicyArgs,
-    /// Form of the events [default: csv where the file is called .csv or .csv.gz, else jsonl]
+    /// Form of the events [default: csv where the file is called .csv, .csv.gz or .csv.zst, else jsonl]
     #[arg(long, value_enum)]
     pub format: Option<EventFormat>,
-    /// Which column of a table is which field
-    #[arg(long, value_name = "FIELD=COLUMN", value_delimiter = ',')]
-    pub map: Vec<String>,
-    /// Columns that tell how often something was done; a row becomes as many events at invented times
-    #[arg(long, value_name = "ACTION=COLUMN", value_delimiter = ',')]
-    pub counts: Vec<String>,
-    /// The action of rows that tell none
-    #[arg(long, value_name = "NAME")]
-    pub action: Option<String>,
-    /// The column that labels rows; the same as --map label=COLUMN
-    #[arg(long, value_name = "COLUMN")]
-    pub label_column: Option<String>,
-    /// Values of that column that mean attack; all others mean honest [default: attack, 1, true, yes]
-    #[arg(long, value_name = "VALUE", value_delimiter = ',')]
-    pub attack_values: Vec<String>,
-    /// The label of events that have none
-    #[arg(long, value_enum)]
-    pub label: Option<LabelKind>,
-    /// No event is taken to have been appended after this [default: now]
-    #[arg(long, value_name = "TIME", value_parser = timestamp)]
-    pub as_of: Option<Timestamp>,
+    /// How the events are read.
+    #[command(flatten)]
+    pub reading: ReadingArgs,
     /// Write a report as one HTML file
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,

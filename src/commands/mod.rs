@@ -5,10 +5,14 @@
 //! (see [`crate::cli::exit`]). When the reader of stdout goes away (`| head`), the command ends there, silently and
 //! with 0: that reader has what it wanted.
 
+pub mod backtest;
 pub mod ban;
 pub mod check;
 pub mod checkpoint;
 pub mod evaluate;
+pub mod explain;
+pub mod lint;
+pub mod map;
 pub mod policy;
 pub mod replay;
 pub mod setup;
@@ -19,6 +23,8 @@ pub mod topics;
 pub mod verify;
 
 mod failure;
+mod progress;
+mod reading;
 mod table;
 
 pub use self::failure::{Failure, finish, print, tell};

@@ -24,6 +24,7 @@ use super::stats::Stats;
 use super::table::{Table, TableSpec};
 use super::time::{Span, Timestamp};
 use super::timers::Timers;
+use super::trace::Tracing;
 use super::window::distinct::DistinctSpec;
 use super::{Engine, observe::Pool};
 
@@ -64,6 +65,7 @@ impl Engine {
             events: 0,
             sieve: Sieve::default(),
             scratch: Scratch::default(),
+            tracing: Tracing::default(),
             cut: None,
             policy,
             plan,

@@ -26,6 +26,7 @@ use super::stats::Stats;
 use super::table::Table;
 use super::time::{Span, Timestamp};
 use super::timers::{Timer, Timers};
+use super::trace::Tracing;
 use super::verdict::Verdict;
 use super::window::distinct::DistinctSpec;
 
@@ -74,6 +75,7 @@ pub struct Engine {
     pub(super) events: u64,
     pub(super) sieve: Sieve,
     pub(super) scratch: Scratch,
+    pub(super) tracing: Tracing,
     /// The cut under way.
     pub(super) cut: Option<Cut>,
 }
@@ -167,10 +169,12 @@ impl Engine {
         look.quality.extend((seen == Seen::Conflict).then(|| whole_event(QualityCode::IdConflict)));
         let room = std::mem::take(&mut self.scratch.judged);
         let mut judged = decide(&self.policy, &self.plan, &self.exceptions, event, &look, room);
+        self.trace(event, &look, &judged);
         let id = DecisionId::first(&arrival, &event.id);
         self.record(event, &look, &judged, id, out);
         self.follow_crowd(event, &arrival, &look, &judged, id, &mut out.cases);
         out.shadow.append(&mut judged.shadow);
+        out.standing = look.standing;
         let judgement = self.tell(&mut look, &mut judged, id);
         self.remember(event, arrival, &judgement);
         out.judgement = Some(judgement);

@@ -6,6 +6,7 @@
 use super::Engine;
 use super::event::{Attempt, Event, Value};
 use super::expr::Slot;
+use super::input::Standing;
 use super::key::attribute;
 use super::look::Look;
 use super::plan::{ADDRESS, DEVICE};
@@ -38,6 +39,11 @@ impl Facts {
     /// Whether nothing says that the account cannot belong to a bought crowd.
     pub(super) fn can_join(&self) -> bool {
         ![self.account_settled, self.account_paying, self.trusted].contains(&Some(true))
+    }
+
+    /// What is told of the account beside a decision.
+    pub(super) fn standing(&self) -> Standing {
+        Standing { new: self.account_new, settled: self.account_settled, paying: self.account_paying }
     }
 
     /// Notes in the profiles that their owners were seen.

@@ -37,11 +37,24 @@ pub struct Outputs {
     pub bans: Vec<BanChange>,
     /// Cases opened, grown or resolved, in order.
     pub cases: Vec<Case>,
+    /// What was known of the account that acted.
+    pub standing: Standing,
     /// Decisions that replace earlier ones, in order. At most [`Outputs::REVISIONS_MAX`] an input; the rest follow with
     /// the next inputs.
     pub revisions: Vec<Revision>,
     /// The room of the judgement that was told last.
     spare: (Vec<Reason>, Vec<Quality>),
+}
+
+/// What is known of the account of one event; `None` is unknown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// It is new, by the policy's words.
+    pub new: Option<bool>,
+    /// It is settled, by the policy's words.
+    pub settled: Option<bool>,
+    /// Its plan is one that pays.
+    pub paying: Option<bool>,
 }
 
 impl Outputs {
@@ -55,6 +68,7 @@ impl Outputs {
             told.quality.clear();
             self.spare = (told.reasons, told.quality);
         }
+        self.standing = Standing::default();
         self.shadow.clear();
         self.bans.clear();
         self.cases.clear();

@@ -14,6 +14,7 @@ use super::decision::{Quality, QualityCode, ReasonSource};
 use super::event::{Attempt, Event, Value};
 use super::expr::Slot;
 use super::facts::Facts;
+use super::input::Standing;
 use super::key::attribute;
 use super::limit;
 use super::plan::{ADDRESS, Cell, DEVICE, DimensionPlan, LimitCells, Plan, SignalCell, USER, Window};
@@ -41,6 +42,8 @@ pub struct Look<'e> {
     pub familiar: bool,
     /// Many settled accounts stand behind the address.
     pub shared_address: bool,
+    /// What is known of the account.
+    pub(crate) standing: Standing,
     /// What each limit that applies says.
     pub limits: Vec<LimitLook>,
     /// What was not as exact as usual.
@@ -132,6 +135,7 @@ impl Engine {
         self.open_profiles(event, &mut look);
         let facts = self.facts(event, &look);
         look.trusted = facts.trusted == Some(true);
+        look.standing = facts.standing();
         fill_fields(&self.plan, event, address_text, &mut look.slots);
         facts.fill(&self.plan.facts, &mut look.slots);
         let filters = self.plan.filters.iter().enumerate();
@@ -161,6 +165,7 @@ impl Engine {
             trusted: false,
             familiar: true,
             shared_address: false,
+            standing: Standing::default(),
             limits: std::mem::take(&mut self.scratch.limits),
             quality: std::mem::take(&mut self.scratch.quality),
             crowd: None,

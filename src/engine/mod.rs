@@ -34,6 +34,7 @@ pub mod subject;
 pub mod table;
 pub mod time;
 pub mod timers;
+pub mod trace;
 pub mod verdict;
 pub mod window;
 
@@ -54,7 +55,7 @@ mod sieve;
 mod stats;
 
 pub use self::apply::Engine;
-pub use self::input::{DeadLetterReason, Input, Outcome, Outputs};
+pub use self::input::{DeadLetterReason, Input, Outcome, Outputs, Standing};
 pub use self::prepare::{Ahead, Prepared};
 pub use self::stats::{Stats, TableAccount};
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::figures::Figures;
 use super::label::{Groups, Kind, Label};
+use super::read::Ear;
 use super::trial::Trial;
 use crate::engine::Ahead;
 use crate::engine::Engine;
@@ -95,6 +96,6 @@ impl Together {
         let mut from = 0;
         let lines = self.ends.iter().map(|end| &self.bytes[std::mem::replace(&mut from, *end)..*end]);
         let mut labels = self.labels.iter().copied();
-        trial.hear(lines, |_| labels.next().flatten());
+        trial.together(lines, |_| labels.next().flatten());
     }
 }

@@ -6,6 +6,7 @@
 
 use super::book::Book;
 use super::label::Label;
+use super::read::Ear;
 use crate::engine::Engine;
 use crate::engine::time::Span;
 use crate::replay::{Drive, Heard, Options};
@@ -31,16 +32,6 @@ impl<'e> Trial<'e> {
         Self { drive: Drive::new(engine, options), book }
     }
 
-    /// The next lines, a few at a time; `label` says the truth about each. Returns how many it took, 0 at the end.
-    pub fn hear<'l>(
-        &mut self,
-        lines: impl Iterator<Item = &'l [u8]>,
-        mut label: impl FnMut(&Heard<'_>) -> Option<Label>,
-    ) -> usize {
-        let book = &mut self.book;
-        self.drive.together(lines, |heard| book.hear(heard, label(heard)))
-    }
-
     /// Ends the trial.
     pub fn end(mut self) -> Book {
         let mut silent = 0;
@@ -57,5 +48,16 @@ impl<'e> Trial<'e> {
         }
         self.book.close();
         self.book
+    }
+}
+
+impl Ear for Trial<'_> {
+    fn together<'l>(
+        &mut self,
+        lines: impl Iterator<Item = &'l [u8]>,
+        mut truth: impl FnMut(&Heard<'_>) -> Option<Label>,
+    ) -> usize {
+        let book = &mut self.book;
+        self.drive.together(lines, |heard| book.hear(heard, truth(heard)))
     }
 }

@@ -5,6 +5,7 @@
 
 use crate::engine::event::{Arrival, Event};
 use crate::engine::time::Timestamp;
+use crate::engine::trace::Trace;
 use crate::engine::{Ahead, DeadLetterReason, Engine, Input, Outcome, Outputs};
 use crate::wire::error::DecodeError;
 use crate::wire::interaction::{DecodeLimits, Decoded, Spare, decode_with};
@@ -75,6 +76,30 @@ impl<'e> Drive<'e> {
         count
     }
 
+    /// Applies one line; `before` sees the engine and the event before it does.
+    pub fn one(
+        &mut self,
+        line: &[u8],
+        before: impl FnOnce(&mut Engine, &Event<'_>),
+        mut hear: impl FnMut(&Heard<'_>),
+    ) {
+        let decoded = decode_with(&mut self.spare, Some(line), &[], &self.options.limits);
+        if let Ok(decoded) = &decoded {
+            before(self.engine, &decoded.event);
+        }
+        let event = decoded.as_ref().ok().map(|decoded| &decoded.event);
+        self.ahead.look(self.engine, std::iter::once(event));
+        self.line(&decoded, 0, &mut hear);
+        if let Ok(decoded) = decoded {
+            self.spare.keep(decoded.event);
+        }
+    }
+
+    /// Takes what the engine left of the last decision, when it was asked to.
+    pub fn take_trace(&mut self) -> Option<Trace> {
+        self.engine.take_trace()
+    }
+
     /// Lets time come to `now` although nothing happens; what is told then is given back.
     pub fn tick(&mut self, now: Timestamp) -> &Outputs {
         self.outputs.clear();
@@ -126,7 +151,8 @@ impl<'e> Drive<'e> {
 /// What became of an event, the event itself, and why the engine would not have it.
 type Applied<'d> = (Outcome, Option<(&'d Event<'d>, Arrival<'d>)>, Option<DecodeError>);
 
-fn refused(reason: DeadLetterReason, occurred: Timestamp, append: Timestamp) -> DecodeError {
+/// Why the engine would not have an event.
+pub(super) fn refused(reason: DeadLetterReason, occurred: Timestamp, append: Timestamp) -> DecodeError {
     DecodeError::new(
         reason,
         "occurred_at",

@@ -1,11 +1,15 @@
-//! The engine without Kafka: replay of files, and the tests of a policy.
+//! The engine without Kafka: replay of files, one engine or several before the same records; the tests of a policy.
 
 mod drive;
 mod lines;
+mod panel;
 mod policy_test;
+mod record;
 mod stream;
 
 pub use self::drive::{Drive, Heard, Options};
 pub use self::lines::Lines;
+pub use self::panel::{Panel, Said, Told, Turn};
 pub use self::policy_test::run_test;
+pub use self::record::Record;
 pub use self::stream::{Summary, Watch, replay};

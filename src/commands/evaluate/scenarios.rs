@@ -10,8 +10,9 @@ use crate::cli::{ConfigArgs, EvaluateArgs, exit};
 use crate::engine::key::HashSeed;
 use crate::engine::policy::Policy;
 use crate::evaluate::ablation::{self, Loss};
-use crate::evaluate::report::{self, Head};
+use crate::evaluate::report;
 use crate::evaluate::suite::{Held, Outcome, Pooled, Suite, pooled};
+use crate::report::Head;
 use crate::sim::scenario::{self, Entry};
 
 /// The JSON of it.

@@ -6,16 +6,16 @@
 
 mod files;
 mod floor;
-mod progress;
 mod stats;
 
+use std::io::{self, IsTerminal};
 use std::sync::Arc;
 
 use self::floor::Floor;
-use self::progress::Progress;
 use self::stats::{Cost, Stats};
+use super::progress::Progress;
 use super::{Failure, finish, policy, setup, tell};
-use crate::cli::{ConfigArgs, Format, ReplayArgs, exit};
+use crate::cli::{ConfigArgs, FileOrStandard, Format, ReplayArgs, exit};
 use crate::clock;
 use crate::config::Config;
 use crate::engine::Engine;
@@ -37,7 +37,8 @@ fn replay(args: &ReplayArgs) -> Result<u8, Failure> {
     let output = files::create(&args.output, &args.input)?;
     let as_of = args.as_of.unwrap_or_else(clock::now);
     let options = Options { name: SOURCE.to_owned(), as_of, limits: limits(&config) };
-    let progress = Progress::start(input.length, &args.output);
+    let on_screen = args.output == FileOrStandard::Standard && io::stdout().is_terminal();
+    let progress = Progress::start(input.length, on_screen);
 
     let cpu = clock::process_cpu_seconds();
     let mut engine = Engine::new(Arc::clone(&policy), setup::seed(&config));

@@ -55,7 +55,7 @@ pub(crate) struct Says {
     pub(super) shares: Shares,
     pub(super) group: Group,
     /// Accounts by which it was judged.
-    pub(super) users: u32,
+    pub(crate) users: u32,
 }
 
 impl Engine {

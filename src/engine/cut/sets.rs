@@ -22,6 +22,7 @@ use crate::engine::sieve::Sieve;
 use crate::engine::stats::Stats;
 use crate::engine::table::Table;
 use crate::engine::time::Timestamp;
+use crate::engine::trace::Tracing;
 use crate::engine::{Engine, SEMANTICS};
 
 /// The sets. Their numbers are part of the form: a new one gets a new number.
@@ -177,6 +178,7 @@ impl Engine {
             // It is remembered anew.
             sieve: _,
             scratch: _,
+            tracing: _,
             cut: _,
         } = self;
         let mut to = Writer::default();
@@ -260,6 +262,7 @@ impl Engine {
             events,
             sieve: Sieve::default(),
             scratch: Scratch::default(),
+            tracing: Tracing::default(),
             cut: None,
             policy,
         };

@@ -15,8 +15,10 @@ pub mod interpret;
 mod membership;
 mod negation;
 pub mod parse;
+pub mod parts;
 pub mod sense;
 pub mod tree;
+pub mod words;
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Files of events through a trial: each line or row with its label, each fault with its place.
+//! Files of events to whoever listens: each line or row with its label, each fault with its place.
 
 use std::io::{self, BufReader, Read};
 
@@ -10,7 +10,6 @@ use super::source::unpacked;
 use crate::engine::Ahead;
 use crate::engine::event::Event;
 use crate::evaluate::label::{Groups, Label};
-use crate::evaluate::trial::Trial;
 use crate::replay::{Heard, Lines};
 
 /// The form of a file of events.
@@ -26,10 +25,26 @@ pub enum Format {
 pub struct Input {
     /// Its name, for places.
     pub name: String,
-    /// Its bytes, plain or gzip.
+    /// Its bytes, plain, gzip or zstd.
     pub from: Box<dyn Read>,
     /// Its form.
     pub format: Format,
+}
+
+/// Whoever listens to lines: puts them through one engine or several, and hears the truth about each.
+pub trait Ear {
+    /// The next lines, a few at a time; `truth` is asked about each that was decided, and numbers go on by one with each
+    /// line. Returns how many it took, 0 at the end.
+    fn together<'l>(
+        &mut self,
+        lines: impl Iterator<Item = &'l [u8]>,
+        truth: impl FnMut(&Heard<'_>) -> Option<Label>,
+    ) -> usize;
+
+    /// Whether it has heard all that it wants to: nothing more is read then.
+    fn has_enough(&self) -> bool {
+        false
+    }
 }
 
 /// What is known while files are read.
@@ -37,6 +52,8 @@ pub struct Input {
 pub struct Session {
     mapping: Mapping,
     labels: Labels,
+    /// Lines that were handed on.
+    handed: u64,
     /// All groups that labels named.
     pub groups: Groups,
     /// All that could not be read.
@@ -47,18 +64,18 @@ impl Session {
     /// `labels` are those of a file, with its `groups` and `faults`; where it has none for an event, the row's own
     /// label counts, then the mapping's.
     pub fn new(mapping: Mapping, labels: Labels, groups: Groups, faults: Faults) -> Self {
-        Self { mapping, labels, groups, faults }
+        Self { mapping, labels, handed: 0, groups, faults }
     }
 
-    /// Leads a file through a trial.
+    /// Leads a file to whoever listens.
     ///
     /// # Errors
     /// A table without the columns that the mapping names. What else is wrong is a fault.
-    pub fn hear(&mut self, trial: &mut Trial<'_>, input: Input) -> io::Result<()> {
+    pub fn hear(&mut self, ear: &mut impl Ear, input: Input) -> io::Result<()> {
         let (from, broken) = unpacked(input.from);
         let last = match input.format {
-            Format::JsonLines => self.lines(trial, &input.name, from)?,
-            Format::Csv => self.table(trial, &input.name, from)?,
+            Format::JsonLines => self.lines(ear, &input.name, from)?,
+            Format::Csv => self.table(ear, &input.name, from)?,
         };
         if let Some(why) = broken.why() {
             self.faults.note("file broken off", || format!("{}:{}", input.name, last + 1), why);
@@ -71,26 +88,30 @@ impl Session {
         self.labels.unmet(labels_name, &mut self.faults);
     }
 
-    fn lines(&mut self, trial: &mut Trial<'_>, name: &str, from: Box<dyn Read>) -> io::Result<u64> {
+    fn lines(&mut self, ear: &mut impl Ear, name: &str, from: Box<dyn Read>) -> io::Result<u64> {
         let mut lines = Lines::new(from);
         let groups = &mut self.groups;
         let fallback = self.mapping.label;
         let fallback = fallback.map(|kind| Label::plain(kind, groups.number(&self.mapping.scenario, "")));
-        let mut line = 0;
-        while lines.advance()? {
+        let before = self.handed;
+        while !ear.has_enough() && lines.advance()? {
             let mut block = lines.lines();
             let (labels, faults) = (&mut self.labels, &mut self.faults);
             let mut truth = |heard: &Heard<'_>| {
-                line += 1;
-                fault(faults, name, line, heard);
+                fault(faults, name, heard.line - before, heard);
                 label(labels, heard).or(fallback)
             };
-            while trial.hear(&mut block, &mut truth) > 0 {}
+            loop {
+                match ear.together(&mut block, &mut truth) {
+                    0 => break,
+                    count => self.handed += count as u64,
+                }
+            }
         }
-        Ok(line)
+        Ok(self.handed - before)
     }
 
-    fn table(&mut self, trial: &mut Trial<'_>, name: &str, from: Box<dyn Read>) -> io::Result<u64> {
+    fn table(&mut self, ear: &mut impl Ear, name: &str, from: Box<dyn Read>) -> io::Result<u64> {
         let mut csv = Csv::new(BufReader::new(from));
         let head = loop {
             match csv.next_row()? {
@@ -101,17 +122,19 @@ impl Session {
         };
         let mut bound = self.mapping.bind(&head).map_err(|error| invalid(name, &error.to_string()))?;
         let (mut rows, mut number) = (Rows::default(), 0);
-        while let Some(row) = csv.next_row()? {
+        while !ear.has_enough()
+            && let Some(row) = csv.next_row()?
+        {
             number += 1;
             match row {
                 Ok(row) => self.row(name, &row, number, &mut bound, &mut rows),
                 Err(bad) => self.damaged(name, bad.line, bad.column, bad.message),
             }
             if rows.lines.len() >= Ahead::EVENTS {
-                self.together(trial, name, &mut rows);
+                self.together(ear, name, &mut rows);
             }
         }
-        self.together(trial, name, &mut rows);
+        self.together(ear, name, &mut rows);
         Ok(csv.line())
     }
 
@@ -131,17 +154,20 @@ impl Session {
         }
     }
 
-    fn together(&mut self, trial: &mut Trial<'_>, name: &str, rows: &mut Rows) {
-        let (labels, faults) = (&mut self.labels, &mut self.faults);
-        let mut place = 0;
+    fn together(&mut self, ear: &mut impl Ear, name: &str, rows: &mut Rows) {
+        let (labels, faults, before) = (&mut self.labels, &mut self.faults, self.handed);
         let mut lines = rows.lines.iter().map(Vec::as_slice);
         let mut truth = |heard: &Heard<'_>| {
-            let (own, line) = (rows.labels[place], rows.places[place]);
-            place += 1;
-            fault(faults, name, line, heard);
-            label(labels, heard).or(own)
+            let place = (heard.line - before) as usize - 1;
+            fault(faults, name, rows.places[place], heard);
+            label(labels, heard).or(rows.labels[place])
         };
-        while trial.hear(&mut lines, &mut truth) > 0 {}
+        loop {
+            match ear.together(&mut lines, &mut truth) {
+                0 => break,
+                count => self.handed += count as u64,
+            }
+        }
         *rows = Rows::default();
     }
 

@@ -1,4 +1,4 @@
-//! Bytes of a file, unpacked where they are gzip. A file that breaks off is read as far as it goes.
+//! Bytes of a file, unpacked where they are gzip or zstd. A file that breaks off is read as far as it goes.
 
 use std::cell::RefCell;
 use std::io::{self, BufReader, Cursor, Read};
@@ -28,17 +28,40 @@ pub(super) fn unpacked(mut from: Box<dyn Read>) -> (Box<dyn Read>, Broken) {
         *broken.0.borrow_mut() = Some(error.to_string());
         return (Box::new(io::empty()), broken);
     }
-    let packed = head.starts_with(GZIP);
-    if head.starts_with(ZSTD) {
-        let message =
-            "is zstd, which is not read here: unpack it with `zstdcat FILE | weir evaluate --events -`";
-        *broken.0.borrow_mut() = Some(message.to_owned());
-        return (Box::new(io::empty()), broken);
-    }
+    let kind = Packing::of(&head);
     let whole = Cursor::new(head).chain(from);
-    let bytes: Box<dyn Read> =
-        if packed { Box::new(MultiGzDecoder::new(BufReader::new(whole))) } else { Box::new(whole) };
-    (Box::new(Enduring { from: bytes, broken: broken.clone() }), broken)
+    let bytes: io::Result<Box<dyn Read>> = match kind {
+        Packing::None => Ok(Box::new(whole)),
+        Packing::Gzip => Ok(Box::new(MultiGzDecoder::new(BufReader::new(whole)))),
+        Packing::Zstd => match zstd::Decoder::new(whole) {
+            Ok(decoder) => Ok(Box::new(decoder)),
+            Err(error) => Err(error),
+        },
+    };
+    match bytes {
+        Ok(from) => (Box::new(Enduring { from, broken: broken.clone() }), broken),
+        Err(error) => {
+            *broken.0.borrow_mut() = Some(error.to_string());
+            (Box::new(io::empty()), broken)
+        }
+    }
+}
+
+/// How a file is packed, by its first bytes.
+enum Packing {
+    None,
+    Gzip,
+    Zstd,
+}
+
+impl Packing {
+    fn of(head: &[u8]) -> Self {
+        match () {
+            () if head.starts_with(GZIP) => Packing::Gzip,
+            () if head.starts_with(ZSTD) => Packing::Zstd,
+            () => Packing::None,
+        }
+    }
 }
 
 /// Ends where reading fails.
@@ -101,8 +124,22 @@ mod tests {
     }
 
     #[test]
-    fn zstd_is_named() {
-        let (got, why) = read(vec![0x28, 0xb5, 0x2f, 0xfd, 0, 0]);
-        assert!(got.is_empty() && why.is_some_and(|why| why.contains("zstdcat")));
+    fn zstd_is_unpacked_frame_after_frame() {
+        let one = zstd::encode_all(&b"one "[..], 3).unwrap();
+        let two = zstd::encode_all(&b"two"[..], 3).unwrap();
+        assert_eq!(read([one, two].concat()), (b"one two".to_vec(), None));
+    }
+
+    #[test]
+    fn zstd_that_breaks_off_is_read_as_far_as_it_goes() {
+        let text: Vec<u8> =
+            (0..400_000_u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+        let mut bytes = zstd::encode_all(text.as_slice(), 1).unwrap();
+        bytes.truncate(bytes.len() / 2);
+        let (got, why) = read(bytes);
+        assert!(!got.is_empty() && text.starts_with(&got));
+        assert!(why.is_some_and(|why| why.starts_with("breaks off")));
+        let (nothing, why) = read(vec![0x28, 0xb5, 0x2f, 0xfd, 0xff, 0xff]);
+        assert!(nothing.is_empty() && why.is_some());
     }
 }

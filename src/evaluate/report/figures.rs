@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::chart::{Chart, Line};
-use super::section::Section;
 use super::words::{after, clustered, group, named, percent, rate};
 use crate::evaluate::figures::{Confusion, Curve, ExitHarm, Figures, GroupFigures, Harm, Read};
+use crate::report::{Chart, Line, Section};
 
 /// The most thresholds that a table beside a chart shows.
 const THRESHOLDS_SHOWN: usize = 24;
@@ -14,12 +13,8 @@ const THRESHOLDS_SHOWN: usize = 24;
 pub fn sections(figures: &Figures) -> Vec<Section> {
     let mut sections = vec![
         read(&figures.read),
-        confusions("Accounts", &figures.accounts).noted(
-            "An account is acted on when the last verdict on any of its events is above allow: of an attacker on \
-             any of its attacks. Intervals are 95 %: after a rate the exact one of Clopper and Pearson; by address, \
-             whole addresses drawn again (* nothing or everything was a hit: the exact one over addresses).",
-        ),
-        confusions("Events", &figures.events).noted("By address: as above; by account where no event has an address."),
+        confusions("Accounts", &figures.accounts).noted(ACCOUNTS_NOTE),
+        confusions("Events", &figures.events).noted(EVENTS_NOTE),
     ];
     if figures.scenarios.len() > 1 {
         sections.push(scenarios(figures));
@@ -38,6 +33,25 @@ pub fn sections(figures: &Figures) -> Vec<Section> {
     }
     sections
 }
+
+/// The parts on how well it detects alone: precision, recall and false-positive rate, by verdict and over the score.
+pub fn detection(figures: &Figures) -> Vec<Section> {
+    let mut sections = vec![
+        confusions("Accounts", &figures.accounts).noted(ACCOUNTS_NOTE),
+        confusions("Events", &figures.events).noted(EVENTS_NOTE),
+        harm(&figures.harm),
+        areas(figures),
+    ];
+    for (title, curve) in [("accounts", &figures.account_curve), ("events", &figures.event_curve)] {
+        sections.push(over_the_score(title, curve));
+    }
+    sections
+}
+
+const ACCOUNTS_NOTE: &str = "An account is acted on when the last verdict on any of its events is above allow: of an \
+    attacker on any of its attacks. Intervals are 95 %: after a rate the exact one of Clopper and Pearson; by address, \
+    whole addresses drawn again (* nothing or everything was a hit: the exact one over addresses).";
+const EVENTS_NOTE: &str = "By address: as above; by account where no event has an address.";
 
 fn read(read: &Read) -> Section {
     let row = |name: &str, value: String| vec![name.to_owned(), value];
@@ -226,12 +240,13 @@ fn over_the_score(unit: &str, curve: &Curve) -> Section {
 }
 
 fn charts(unit: &str, curve: &Curve) -> Vec<Chart> {
-    let line = |name, dash, value: fn(&crate::evaluate::figures::Point) -> f64| Line {
-        name,
+    let line = |name: &str, dash, value: fn(&crate::evaluate::figures::Point) -> f64| Line {
+        name: name.to_owned(),
         dash,
         points: curve.points.iter().map(|p| (f64::from(p.threshold), 100.0 * value(p))).collect(),
     };
-    let chart = |title: String, lines| Chart { title, x: "score at least, points", y: "percent", lines };
+    let chart =
+        |title, lines| Chart { title, x: "score at least, points", y: "percent", lines, ..Chart::default() };
     let caught = vec![line("recall", "", |p| p.recall), line("precision", "6 4", |p| p.precision)];
     let hurt = vec![line("false-positive rate", "2 3", |p| p.false_positive_rate)];
     vec![

@@ -1,10 +1,10 @@
 //! The parts of a report on a suite: one line a scenario, the worst of the seeds, and what does not hold.
 
-use super::section::Section;
 use super::words::rate;
 use crate::evaluate::ablation::Loss;
 use crate::evaluate::bounds::{Limit, Metric};
 use crate::evaluate::suite::{Held, Outcome, Pooled};
+use crate::report::Section;
 
 /// The columns: heads, and the metrics of which a scenario has one.
 const COLUMNS: [(&str, &[Metric]); 9] = [

@@ -4,7 +4,7 @@ use crate::evaluate::figures::Rate;
 use crate::evaluate::interval::Method;
 
 /// `0.0123 % [0.0100, 0.0200]`: with the exact interval, in percent.
-pub(super) fn rate(rate: &Rate) -> String {
+pub fn rate(rate: &Rate) -> String {
     let interval = rate.clopper_pearson;
     rate.value.map_or("-".to_owned(), |value| {
         format!("{} % [{}, {}]", percent(value), percent(interval.low), percent(interval.high))
@@ -20,7 +20,7 @@ pub(super) fn clustered(rate: &Rate) -> String {
 }
 
 /// Percent, with as many digits as rates near none and near all need.
-pub(super) fn percent(rate: f64) -> String {
+pub fn percent(rate: f64) -> String {
     let percent = 100.0 * rate;
     let is_near_an_end = (percent > 0.0 && percent < 10.0) || (percent > 99.0 && percent < 100.0);
     if is_near_an_end { format!("{percent:.4}") } else { format!("{percent:.1}") }

@@ -15,13 +15,37 @@ pub struct Chart {
     pub y: &'static str,
     /// The lines.
     pub lines: Vec<Line>,
+    /// How the horizontal axis is marked.
+    pub across: X,
+    /// How the vertical axis is marked.
+    pub up: Y,
+}
+
+/// What the first coordinate is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum X {
+    /// A number.
+    #[default]
+    Number,
+    /// Milliseconds since 1970, told in UTC.
+    Time,
+}
+
+/// How the second coordinate is drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Y {
+    /// As it is.
+    #[default]
+    Even,
+    /// By its magnitude: counts of which some are a thousand times others.
+    Magnitude,
 }
 
 /// One line.
 #[derive(Clone, Debug, Default)]
 pub struct Line {
     /// Its name.
-    pub name: &'static str,
+    pub name: String,
     /// Lengths of dashes and gaps; empty: solid.
     pub dash: &'static str,
     /// Its points, ascending in the first coordinate.
@@ -39,6 +63,7 @@ const BOTTOM: f64 = 44.0;
 struct Scale {
     x: (f64, f64),
     y_max: f64,
+    up: Y,
 }
 
 impl Chart {
@@ -62,12 +87,13 @@ impl Chart {
         let high = points().map(|(x, _)| *x).reduce(f64::max)?;
         let top = points().map(|(_, y)| *y).fold(0.0, f64::max);
         let x = if low < high { (low, high) } else { (low - 1.0, high + 1.0) };
-        Some(Scale { x, y_max: if top > 0.0 { top } else { 1.0 } })
+        let up = self.up;
+        Some(Scale { x, y_max: if top > 0.0 { top } else { 1.0 }, up })
     }
 
     fn axes(&self, scale: &Scale, svg: &mut String) {
         let (bottom, right) = (HEIGHT - BOTTOM, WIDTH - RIGHT);
-        for y in ticks(0.0, scale.y_max) {
+        for y in scale.marks() {
             let at = scale.y(y);
             let label = short(y);
             put(
@@ -80,7 +106,7 @@ impl Chart {
             );
         }
         for x in ticks(scale.x.0, scale.x.1) {
-            let (at, label) = (scale.x(x), short(x));
+            let (at, label) = (scale.x(x), self.across.label(x));
             put(
                 svg,
                 &format!(
@@ -113,7 +139,32 @@ impl Scale {
     }
 
     fn y(&self, value: f64) -> f64 {
-        TOP + (1.0 - value / self.y_max) * (HEIGHT - BOTTOM - TOP)
+        let part = match self.up {
+            Y::Even => value / self.y_max,
+            Y::Magnitude => libm::log10(1.0 + value) / libm::log10(1.0 + self.y_max),
+        };
+        TOP + (1.0 - part) * (HEIGHT - BOTTOM - TOP)
+    }
+
+    /// Values that are marked on the vertical axis.
+    fn marks(&self) -> Vec<f64> {
+        match self.up {
+            Y::Even => ticks(0.0, self.y_max),
+            Y::Magnitude => {
+                let powers = (0..16).map(|power| libm::pow(10.0, f64::from(power)));
+                std::iter::once(0.0).chain(powers.take_while(|value| *value <= self.y_max)).collect()
+            }
+        }
+    }
+}
+
+impl X {
+    fn label(self, value: f64) -> String {
+        let time = || jiff::Timestamp::from_millisecond(value as i64).ok();
+        match (self, time()) {
+            (X::Time, Some(time)) => time.strftime("%m-%d %H:%M").to_string(),
+            _ => short(value),
+        }
     }
 }
 
@@ -133,7 +184,7 @@ fn draw(line: &Line, number: usize, scale: &Scale, svg: &mut String) {
     let (x, y) = (WIDTH - RIGHT + 12.0, TOP + 14.0 + 22.0 * number as f64);
     put(svg, &format!("<path class=\"line\" stroke-dasharray=\"{}\" d=\"M{x:.1} {y:.1}h26\"/>", line.dash));
     put(svg, &marker(number, x + 13.0, y));
-    put(svg, &format!("<text x=\"{:.1}\" y=\"{:.1}\">{}</text>", x + 32.0, y + 4.0, escaped(line.name)));
+    put(svg, &format!("<text x=\"{:.1}\" y=\"{:.1}\">{}</text>", x + 32.0, y + 4.0, escaped(&line.name)));
 }
 
 /// Circle, square, triangle, in turn.
@@ -185,10 +236,18 @@ mod tests {
     }
 
     #[test]
+    fn magnitudes_are_marked_by_powers_of_ten() {
+        let scale = Scale { x: (0.0, 1.0), y_max: 2500.0, up: Y::Magnitude };
+        assert_eq!(scale.marks(), [0.0, 1.0, 10.0, 100.0, 1000.0]);
+        assert!((scale.y(0.0) - (HEIGHT - BOTTOM)).abs() < 1e-9 && (scale.y(2500.0) - TOP).abs() < 1e-9);
+        assert_eq!(X::Time.label(1_749_988_800_000.0), "06-15 12:00");
+    }
+
+    #[test]
     fn nothing_gives_no_chart_and_one_point_does() {
         assert_eq!(Chart::default().svg(), "");
-        let line = Line { name: "a<b", dash: "", points: vec![(3.0, 0.0)] };
-        let svg = Chart { title: "t".into(), x: "x", y: "y", lines: vec![line] }.svg();
+        let line = Line { name: "a<b".into(), dash: "", points: vec![(3.0, 0.0)] };
+        let svg = Chart { title: "t".into(), x: "x", y: "y", lines: vec![line], ..Chart::default() }.svg();
         assert!(svg.contains("a&lt;b") && !svg.contains("NaN") && !svg.contains("inf"), "{svg}");
     }
 }

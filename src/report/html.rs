@@ -1,5 +1,6 @@
-//! A report as one HTML file: no script, no request, readable without colour, fit to print.
+//! A report as one HTML file: no request, readable without colour and without a script, fit to print.
 
+use super::csp::content_security;
 use super::section::Section;
 
 /// What stands at the head of a page.
@@ -11,20 +12,10 @@ pub struct Head {
     pub facts: Vec<(String, String)>,
 }
 
-const STYLE: &str = "\
-body{font:15px/1.5 system-ui,sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem;color:#111;background:#fff}\
-h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2.2rem}\
-.wide{overflow-x:auto}table{border-collapse:collapse;font-size:.87rem;font-variant-numeric:tabular-nums}\
-th,td{padding:.25rem .6rem;border-bottom:1px solid #999;text-align:left;vertical-align:top}\
-thead th{border-bottom:2px solid #111}p{max-width:48rem}\
-.side{display:flex;flex-wrap:wrap;gap:1.5rem;align-items:flex-start}.charts{flex:1 1 30rem;min-width:20rem}\
-svg{width:100%;height:auto;font:12px system-ui,sans-serif}figure{margin:0 0 1rem}figcaption{font-size:.87rem}\
-.line{fill:none;stroke:#111;stroke-width:1.6}.mark{fill:#fff;stroke:#111;stroke-width:1.2}\
-.axis{fill:none;stroke:#111}.grid{stroke:#ccc}.end{text-anchor:end}.middle{text-anchor:middle}\
-dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem}dd{margin:0;overflow-wrap:anywhere}\
-@media print{body{margin:0;max-width:none;font-size:11px}table,figure{break-inside:avoid}.wide{overflow:visible}}";
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
 
-/// The page.
+/// The page. It has a script only where a section has rows to sort or a threshold to move.
 pub fn page(head: &Head, sections: &[Section]) -> String {
     let title = escaped(&head.title);
     let facts: String = head
@@ -32,16 +23,20 @@ pub fn page(head: &Head, sections: &[Section]) -> String {
         .iter()
         .map(|(name, value)| format!("<dt>{}</dt><dd>{}</dd>\n", escaped(name), escaped(value)))
         .collect();
-    let body: String = sections.iter().map(section).collect();
+    let body: String = sections.iter().enumerate().map(|(number, part)| section(number, part)).collect();
+    let script = sections.iter().any(Section::moves).then_some(SCRIPT);
+    let security = content_security(STYLE, script);
+    let script = script.map(|script| format!("<script>{script}</script>\n")).unwrap_or_default();
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{security}\">\n\
          <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n\
          <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n\
-         <dl>\n{facts}</dl>\n{body}</main>\n</body>\n</html>\n"
+         <dl>\n{facts}</dl>\n{body}</main>\n{script}</body>\n</html>\n"
     )
 }
 
-fn section(section: &Section) -> String {
+fn section(number: usize, section: &Section) -> String {
     let note = match section.note.as_str() {
         "" => String::new(),
         note => format!("<p>{}</p>\n", escaped(note)),
@@ -57,11 +52,12 @@ fn section(section: &Section) -> String {
             format!("<figure>\n{svg}<figcaption>{}</figcaption>\n</figure>\n", escaped(&chart.title))
         })
         .collect();
+    let slider = section.slider.as_ref().map(|slider| slider.html(number)).unwrap_or_default();
     let inner = match charts.as_str() {
         "" => table,
         charts => format!("<div class=\"side\">\n<div class=\"charts\">\n{charts}</div>\n{table}</div>\n"),
     };
-    format!("<section>\n<h2>{title}</h2>\n{note}{inner}</section>\n")
+    format!("<section>\n<h2>{title}</h2>\n{note}{slider}{inner}</section>\n")
 }
 
 fn table(section: &Section) -> String {
@@ -77,8 +73,9 @@ fn table(section: &Section) -> String {
         format!("<thead><tr>{head}</tr></thead>\n")
     };
     let rows: String = section.rows.iter().map(|cells| row(cells)).collect();
+    let class = if section.sortable { " class=\"sortable\"" } else { "" };
     format!(
-        "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"{title}\"><table>\n{head}<tbody>\n{rows}</tbody></table></div>\n"
+        "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"{title}\"><table{class}>\n{head}<tbody>\n{rows}</tbody></table></div>\n"
     )
 }
 
@@ -101,11 +98,16 @@ pub(super) fn escaped(text: &str) -> String {
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
-            c if c.is_control() => escaped.push('\u{fffd}'),
+            c if c.is_control() || turns(c) => escaped.push('\u{fffd}'),
             c => escaped.push(c),
         }
     }
     escaped
+}
+
+/// Marks that turn the direction of writing: what stands behind them would be read as something else.
+fn turns(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
@@ -124,8 +126,22 @@ mod tests {
     }
 
     #[test]
+    fn what_turns_writing_round_is_not_shown() {
+        assert_eq!(escaped("a\u{202e}b\u{2066}"), "a\u{fffd}b\u{fffd}");
+    }
+
+    #[test]
+    fn a_page_has_a_script_where_something_moves() {
+        let still = Section::table("t", &["h"], vec![vec!["1".into()]]);
+        assert!(!page(&Head::default(), std::slice::from_ref(&still)).contains("<script"));
+        let page = page(&Head::default(), &[still.sortable()]);
+        assert!(page.contains("<table class=\"sortable\">") && page.contains("script-src 'sha256-"));
+    }
+
+    #[test]
     fn the_page_asks_nobody_for_anything() {
-        let page = page(&Head::default(), &[]);
+        let moving = Section::table("t", &["h"], vec![vec!["1".into()]]).sortable();
+        let page = page(&Head::default(), &[moving]);
         for word in ["http:", "https:", "src=", "href=", "@import", "url("] {
             assert!(!page.contains(word), "{word}");
         }

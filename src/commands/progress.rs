@@ -1,21 +1,19 @@
-//! How far a replay has come, on a terminal only.
+//! How far the reading of a file has come, on a terminal only.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Read};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::cli::FileOrStandard;
-
-const OF_A_FILE: &str = "{wide_bar} {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left";
-const OF_A_STREAM: &str = "{spinner} {bytes}  {bytes_per_sec}  {elapsed}";
+const OF_A_FILE: &str = "{wide_bar} {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left  {msg}";
+const OF_A_STREAM: &str = "{spinner} {bytes}  {bytes_per_sec}  {elapsed}  {msg}";
 
 /// A bar, a spinner where the length is not known, or nothing where it would disturb.
+#[derive(Clone, Debug)]
 pub(super) struct Progress(ProgressBar);
 
 impl Progress {
-    /// Nothing is shown unless stderr is a terminal, and not while decisions are written to one.
-    pub(super) fn start(length: Option<u64>, output: &FileOrStandard) -> Self {
-        let in_the_way = *output == FileOrStandard::Standard && io::stdout().is_terminal();
+    /// Nothing is shown unless stderr is a terminal, and not where `in_the_way` of what is written to one.
+    pub(super) fn start(length: Option<u64>, in_the_way: bool) -> Self {
         if in_the_way || !io::stderr().is_terminal() {
             return Self(ProgressBar::hidden());
         }
@@ -30,6 +28,19 @@ impl Progress {
     /// So many bytes more were decided.
     pub(super) fn advance(&self, bytes: usize) {
         self.0.inc(bytes as u64);
+    }
+
+    /// What is read from `from` counts as done.
+    pub(super) fn reading(&self, from: Box<dyn Read>) -> Box<dyn Read> {
+        if self.0.is_hidden() { from } else { Box::new(self.0.wrap_read(from)) }
+    }
+
+    /// So many events were decided so far.
+    pub(super) fn events(&self, count: u64) {
+        if !self.0.is_hidden() {
+            let seconds = self.0.elapsed().as_secs_f64().max(0.001);
+            self.0.set_message(format!("{count} events, {:.0}/s", count as f64 / seconds));
+        }
     }
 
     /// The bar goes.

@@ -1,0 +1,89 @@
+//! Two policies on the same events: which verdicts differ, for whom, and by what.
+
+use super::actor::Actor;
+use super::sample::Sample;
+use super::top::{Change, Example, Top};
+use crate::engine::decision::Judgement;
+use crate::engine::event::Event;
+use crate::engine::verdict::Verdict;
+use crate::replay::Heard;
+
+const VERDICTS: usize = Verdict::ALL.len();
+
+/// See the module. `now` is the policy that is held against, `then` the candidate.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Contrast {
+    /// Decisions by the verdict now (first) and then.
+    pub(super) matrix: [[u64; VERDICTS]; VERDICTS],
+    /// Events that only one of the two decided: another took it for a duplicate or a dead letter.
+    pub(super) decided_by_one: u64,
+    /// Accounts with an event that is allowed now and would not be then.
+    pub(super) newly_touched: Sample,
+    /// Accounts with an event that is not allowed now and would be then.
+    pub(super) newly_freed: Sample,
+    /// The accounts with the most changes.
+    pub(super) top: Top,
+}
+
+impl Contrast {
+    /// One event that counts, as both heard it.
+    pub(super) fn hear(&mut self, now: &Heard<'_>, then: &Heard<'_>) {
+        let (Some((event, _)), Some(a), Some(b)) =
+            (now.event, &now.outputs.judgement, &then.outputs.judgement)
+        else {
+            let decided = [now, then].map(|heard| heard.outputs.judgement.is_some());
+            self.decided_by_one += u64::from(decided[0] != decided[1]);
+            return;
+        };
+        self.matrix[a.verdict as usize][b.verdict as usize] += 1;
+        if a.verdict != b.verdict {
+            self.flip(event, (a, b), then);
+        }
+    }
+
+    fn flip(&mut self, event: &Event<'_>, (now, then): (&Judgement, &Judgement), heard: &Heard<'_>) {
+        let (actor, standing) = (Actor::of(event, then.address), heard.outputs.standing);
+        let at = then.effective_at;
+        if now.verdict == Verdict::Allow {
+            self.newly_touched.note(actor.hash, at, standing);
+        }
+        if then.verdict == Verdict::Allow {
+            self.newly_freed.note(actor.hash, at, standing);
+        }
+        let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
+        let example = Example {
+            event: event.id.to_string(),
+            action: event.action.to_string(),
+            target: text(event.target.as_deref()),
+            address: then.address.map(|address| address.to_string()).unwrap_or_default(),
+            device: text(event.device.id.as_deref()),
+            now: now.verdict,
+            then: then.verdict,
+        };
+        let (gained, lost) = (only_in(then, now).collect(), only_in(now, then).collect());
+        self.top.note(Change { actor: &actor, standing, gained, lost, example });
+    }
+
+    /// Decisions that both made.
+    pub(super) fn decisions(&self) -> u64 {
+        self.matrix.iter().flatten().sum()
+    }
+
+    /// Decisions for which this holds of the verdicts now and then.
+    pub(super) fn count(&self, of: impl Fn(Verdict, Verdict) -> bool) -> u64 {
+        let cells = Verdict::ALL.into_iter().flat_map(|now| Verdict::ALL.map(|then| (now, then)));
+        cells.filter(|(now, then)| of(*now, *then)).map(|(now, then)| self.cell(now, then)).sum()
+    }
+
+    /// One cell of the matrix.
+    pub(super) fn cell(&self, now: Verdict, then: Verdict) -> u64 {
+        self.matrix[now as usize][then as usize]
+    }
+}
+
+/// Ids of reasons of one decision that the other does not have; a ban by what made it.
+fn only_in<'j>(one: &'j Judgement, other: &'j Judgement) -> impl Iterator<Item = &'j str> {
+    let id = |id: &'j str| id.split_once('/').map_or(id, |(made_by, _)| made_by);
+    let others = move |wanted: &str| other.reasons.iter().any(|reason| id(&reason.source.id) == wanted);
+    one.reasons.iter().map(move |reason| id(&reason.source.id)).filter(move |id| !others(id))
+}

@@ -1,0 +1,215 @@
+//! One pass over the events, before all policies at once.
+
+use std::sync::Arc;
+
+use super::contrast::Contrast;
+use super::ledger::Ledger;
+use super::range::{Part, Passed, Range};
+use crate::engine::key::HashSeed;
+use crate::engine::policy::Policy;
+use crate::engine::time::{Span, Timestamp};
+use crate::engine::verdict::Verdict;
+use crate::engine::{Engine, Outputs};
+use crate::evaluate::read::Ear;
+use crate::evaluate::{Book, Label};
+use crate::replay::{Heard, Options, Panel, Record, Told, Turn};
+
+/// One policy of a backtest.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// Its name for people: the folder it came from.
+    pub name: String,
+    /// What judges.
+    pub policy: Arc<Policy>,
+}
+
+/// What one policy did, and the book on labelled events where there are labels.
+#[derive(Debug)]
+pub(super) struct Seat {
+    pub(super) name: String,
+    pub(super) ledger: Ledger,
+    pub(super) book: Option<Book>,
+}
+
+/// How many decisions of the candidate had a label: allowed ones, and those acted on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Coverage {
+    pub(super) allowed: [u64; 2],
+    pub(super) acted_on: [u64; 2],
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Pass {
+    panel: Panel,
+    range: Range,
+    books: Books,
+}
+
+/// All that is kept.
+#[derive(Debug)]
+struct Books {
+    range: Range,
+    seats: Vec<Seat>,
+    /// The first seat is the candidate; each other one has its contrast with it.
+    contrasts: Vec<Contrast>,
+    passed: Passed,
+    coverage: Coverage,
+    /// Where the last record that could be placed lay.
+    part: Part,
+    now: Timestamp,
+}
+
+/// What a pass left behind.
+#[derive(Debug)]
+pub struct Ran {
+    pub(super) range: Range,
+    pub(super) seats: Vec<Seat>,
+    pub(super) contrasts: Vec<Contrast>,
+    pub(super) passed: Passed,
+    pub(super) coverage: Coverage,
+}
+
+/// How long time goes on after the last record, seconds: corrections under way are made.
+const SETTLE_SECONDS: i64 = 60;
+/// So many ticks without a revision are the end.
+const SILENT_TICKS: u32 = 256;
+/// The end, whatever comes.
+const TICKS_MAX: i64 = 1_000_000;
+
+impl Pass {
+    /// A pass before the candidate and those it is held against, each with a state of its own. `labelled`: the truth
+    /// about some events will be told.
+    pub fn new(
+        candidate: Side,
+        against: Vec<Side>,
+        seed: HashSeed,
+        (options, range): (Options, Range),
+        labelled: bool,
+    ) -> Self {
+        let sides: Vec<Side> = std::iter::once(candidate).chain(against).collect();
+        let engines = sides.iter().map(|side| Engine::new(Arc::clone(&side.policy), seed)).collect();
+        let seat = |side: Side| Seat {
+            ledger: Ledger::new(&side.policy),
+            book: labelled.then(|| Book::new(&side.policy)),
+            name: side.name,
+        };
+        let contrasts = vec![Contrast::default(); sides.len() - 1];
+        let books = Books {
+            range,
+            seats: sides.into_iter().map(seat).collect(),
+            contrasts,
+            passed: Passed::default(),
+            coverage: Coverage::default(),
+            part: if range.since.is_some() { Part::Before } else { Part::Inside },
+            now: Timestamp::default(),
+        };
+        Self { panel: Panel::new(engines, options), range, books }
+    }
+
+    /// How much earlier than a range events must be read for its windows to be whole: the longest of any policy.
+    pub fn warm_up(sides: &[Side]) -> Span {
+        let longest = sides.iter().map(|side| Engine::longest_window_of(&side.policy));
+        longest.max().unwrap_or_default()
+    }
+
+    /// The next records, a few at a time; `truth` is asked about each that was not passed over. Returns how many it
+    /// took, 0 at the end.
+    pub fn records<'r>(
+        &mut self,
+        records: impl Iterator<Item = Record<'r>>,
+        mut truth: impl FnMut(&Heard<'_>) -> Option<Label>,
+    ) -> usize {
+        let Self { panel, range, books } = self;
+        let mut passed = books.passed;
+        let turn = |at: Timestamp| {
+            let part = range.part(at);
+            let first = passed.first_applied.is_none() && passed.before > 0;
+            passed.count(part, at);
+            match (part, range.begins()) {
+                (Part::Before | Part::After, _) => Turn::Skip,
+                // Earlier ones are there and would change nothing in the windows: history begins with the warm-up.
+                (_, Some(begin)) if first => Turn::ApplyFrom(begin),
+                _ => Turn::Apply,
+            }
+        };
+        let count = panel.together(records, turn, |told| books.hear(told, &mut truth));
+        books.passed = passed;
+        books.passed.read += count as u64;
+        count
+    }
+
+    /// Ends the pass: time goes on for a minute, then until nothing waits, for corrections are made a few at a time.
+    pub fn end(mut self) -> Ran {
+        let mut silent = 0;
+        for second in 1..=TICKS_MAX {
+            let waits =
+                (0..self.books.seats.len()).any(|seat| self.panel.engine(seat).remembered().waiting > 0);
+            if second > SETTLE_SECONDS && !waits && silent >= SILENT_TICKS {
+                break;
+            }
+            let passed = Span::from_secs(second.min(SETTLE_SECONDS));
+            let (now, seats) = (self.books.now.after(passed), &mut self.books.seats);
+            let mut told = false;
+            self.panel.tick(now, |seat, outputs| told |= seats[seat].told(outputs));
+            silent = if told { 0 } else { silent.saturating_add(1) };
+        }
+        let Books { seats, contrasts, passed, coverage, .. } = self.books;
+        let mut ran = Ran { range: self.range, seats, contrasts, passed, coverage };
+        ran.seats.iter_mut().filter_map(|seat| seat.book.as_mut()).for_each(Book::close);
+        ran
+    }
+}
+
+impl Ear for Pass {
+    fn together<'l>(
+        &mut self,
+        lines: impl Iterator<Item = &'l [u8]>,
+        truth: impl FnMut(&Heard<'_>) -> Option<Label>,
+    ) -> usize {
+        let numbers = self.books.passed.read.cast_signed()..;
+        self.records(lines.zip(numbers).map(|(bytes, number)| Record::line(bytes, number)), truth)
+    }
+}
+
+impl Books {
+    fn hear(&mut self, told: &Told<'_>, truth: &mut impl FnMut(&Heard<'_>) -> Option<Label>) {
+        let candidate = told.heard(0);
+        let label = truth(&candidate);
+        if let Some((_, arrival)) = candidate.event {
+            self.part = self.range.part(arrival.append_time);
+            self.now = self.now.max(arrival.append_time);
+        }
+        if self.part != Part::Inside {
+            return;
+        }
+        let kind = label.map(|label| label.kind);
+        for (number, seat) in self.seats.iter_mut().enumerate() {
+            let heard = told.heard(number);
+            seat.ledger.hear(&heard, kind);
+            if let Some(book) = &mut seat.book {
+                book.hear(&heard, label);
+            }
+        }
+        for (number, contrast) in self.contrasts.iter_mut().enumerate() {
+            contrast.hear(&told.heard(number + 1), &candidate);
+        }
+        if let Some(judgement) = &candidate.outputs.judgement {
+            let allowed = judgement.verdict == Verdict::Allow;
+            let counts = if allowed { &mut self.coverage.allowed } else { &mut self.coverage.acted_on };
+            counts[0] += u64::from(label.is_some());
+            counts[1] += 1;
+        }
+    }
+}
+
+impl Seat {
+    /// What is told when time moves; whether revisions were.
+    fn told(&mut self, outputs: &Outputs) -> bool {
+        self.ledger.told(outputs);
+        if let Some(book) = &mut self.book {
+            book.told(outputs);
+        }
+        !outputs.revisions.is_empty()
+    }
+}

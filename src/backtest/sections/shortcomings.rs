@@ -1,0 +1,77 @@
+//! What was read and not read, and what was less exact than usual.
+
+use crate::backtest::findings::Findings;
+use crate::backtest::sample::Sample;
+use crate::backtest::top::Top;
+use crate::engine::time::Timestamp;
+use crate::report::Section;
+
+use super::part;
+
+pub(super) fn shortcomings(findings: &Findings) -> [Section; 3] {
+    [read(findings), faults(findings), quality(findings)]
+}
+
+fn read(findings: &Findings) -> Section {
+    let (passed, range) = (&findings.ran.passed, &findings.ran.range);
+    let mut rows = vec![vec!["records read".to_owned(), passed.read.to_string()]];
+    let mut row = |name: &str, value: String| rows.push(vec![name.to_owned(), value]);
+    let time = |at: Option<Timestamp>| at.map_or("the beginning".to_owned(), |at| at.to_string());
+    if range.since.is_some() || range.until.is_some() {
+        let until = range.until.map_or("the end".to_owned(), |at| at.to_string());
+        row("range, by append time", format!("from {} until {until}", time(range.since)));
+        row("passed over before the warm-up", passed.before.to_string());
+        row("warm-up, applied untold", format!("{} over {}", passed.warm_up, range.warm_up));
+        row("passed over after the range", passed.after.to_string());
+    }
+    if let (Some(since), Some(first)) = (range.since, passed.first_applied)
+        && passed.before == 0
+    {
+        let reach = since.since(first);
+        row("the input reaches back", format!("{reach} before the range, of {} wanted", range.warm_up));
+    }
+    row("events that count", passed.inside.to_string());
+    row("order", "as in the input".to_owned());
+    for seat in &findings.ran.seats {
+        let outcomes = seat.ledger.tally.outcomes();
+        let told: Vec<String> = outcomes.iter().map(|(name, count)| format!("{name} {count}")).collect();
+        row(&format!("outcomes, {}", seat.name), told.join(", "));
+    }
+    Section::table("What was read", &["", ""], rows).noted(
+        "Windows are whole from the begin of the range on where the input reaches back the whole warm-up. Days of activity, \
+         first sightings, penalties and bans from before the warm-up are not known; a key that was never silent for a \
+         window may be counted in sub-windows from the start and one by one after the warm-up: they differ by a sub-window \
+         at most.",
+    )
+}
+
+fn faults(findings: &Findings) -> Section {
+    let faults = &findings.faults;
+    let first = faults.first.iter().map(|fault| {
+        let count = faults.count(fault.kind).to_string();
+        vec![fault.at.clone(), fault.kind.to_owned(), count, fault.message.clone()]
+    });
+    Section::table("What could not be read", &["where", "what", "how often", "why"], first.collect())
+        .noted("The first of each kind with their places; all were counted, and the rest was done.")
+}
+
+fn quality(findings: &Findings) -> Section {
+    let mut rows = Vec::new();
+    for seat in &findings.ran.seats {
+        let decisions = seat.ledger.decisions();
+        for ((code, counter), count) in &seat.ledger.quality {
+            let counter = counter.as_deref().unwrap_or("the whole event");
+            let cells = [seat.name.as_str(), code.name(), counter].map(str::to_owned);
+            rows.push(cells.into_iter().chain([part(*count, decisions)]).collect());
+        }
+    }
+    let kept = Sample::SIZE;
+    Section::table("What was approximate", &["policy", "code", "counter", "decisions"], rows)
+        .noted(format!(
+            "As decisions say it of themselves. Beyond that, numbers of accounts called about are estimated from a sample of \
+             {kept} (standard error 3.1 %), and so are shares of settled and paying ones; of accounts whose decisions change \
+             at most {} are kept.",
+            Top::SIZE
+        ))
+        .sortable()
+}

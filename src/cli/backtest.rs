@@ -1,0 +1,122 @@
+//! What can be typed after `weir backtest`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{EventFormat, FileOrStandard, Format, LabelKind, timestamp};
+use crate::config;
+use crate::engine::time::{Span, Timestamp};
+
+pub(super) const HELP: &str = "\
+The candidate (--policy) and those it is held against (--against) decide the same events in one pass, each with windows,
+penalties and bans of its own, through the engine that runs live. Nothing is written to Kafka.
+
+Without --policy the configured policy, else the standard one, is backtested; with --policy and without --against it is
+held against that one.
+
+A table is read with --map FIELD=COLUMN, as by `weir evaluate` (`weir map FILE.csv` guesses it). Files may be gzip or zstd.
+
+--since and --until take part of the input, by append time; what lies before --since is applied untold to fill the
+windows, over the longest window of the policies unless --warm-up says otherwise.
+
+--fail-on ends with 3 when its condition holds, for a check in a pull request:
+  CONDITION is FIGURE < <= > >= == != NUMBER[%], joined by `and` and `or`; with % a figure counts as its share.
+  Figures: decisions acted_on held undecided inexact accounts touched_accounts reviews_per_day; against another policy
+  flips stronger weaker new_demotes new_challenges new_holds new_rejects new_blocks newly_acted_on newly_allowed
+  newly_touched_accounts newly_touched_settled newly_touched_paying more_reviews_per_day; with labels precision recall
+  false_positive_rate, and of both recall_change false_positive_rate_change.
+
+Exit codes: 0 done, 1 not (or nothing counted), 2 wrong use, 3 the condition of --fail-on holds, 78 the policy is wrong.
+
+Examples:
+  weir backtest --input events.jsonl
+  weir backtest --input events.jsonl.zst --policy candidate --report out.html
+  weir backtest --input events.jsonl --policy candidate --against live --against last-week --json out.json
+  weir backtest --input day.jsonl --policy candidate --since 2026-05-04T00:00:00Z --until 2026-05-05T00:00:00Z
+  weir backtest --input day.jsonl --policy candidate --markdown pr.md --fail-on 'new_holds > 0.1% or new_blocks > 20'
+  weir backtest --input log.csv.gz --map user=account,time=ts --action like --report first.html";
+
+/// `weir backtest`
+#[derive(Clone, Debug, Args)]
+pub struct BacktestArgs {
+    /// Events in the order in which they came; `-` is stdin
+    #[arg(long, value_name = "FILE")]
+    pub input: FileOrStandard,
+    /// The candidate: folder of a policy [default: the configured one, else the standard policy]
+    #[arg(long, value_name = "DIR")]
+    pub policy: Option<PathBuf>,
+    /// A policy that it is held against; several allowed [default: the configured one, else the standard policy]
+    #[arg(long, value_name = "DIR", requires = "policy")]
+    pub against: Vec<PathBuf>,
+    /// Which part of the input counts.
+    #[command(flatten)]
+    pub range: RangeArgs,
+    /// Form of the events [default: csv where the file is called .csv, .csv.gz or .csv.zst, else jsonl]
+    #[arg(long, value_enum)]
+    pub format: Option<EventFormat>,
+    /// How the input is read.
+    #[command(flatten)]
+    pub reading: ReadingArgs,
+    /// Labels, as CSV: event_id,user_id,label,... as for `weir evaluate`
+    #[arg(long, value_name = "FILE")]
+    pub labels: Option<PathBuf>,
+    /// Write a report as one HTML file
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+    /// Write all findings as JSON
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write a summary for a pull request
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
+    /// End with 3 when this holds, such as 'new_holds > 0.1%'
+    #[arg(long, value_name = "CONDITION")]
+    pub fail_on: Option<String>,
+    /// Show addresses and devices in full
+    #[arg(long)]
+    pub unmask: bool,
+    /// Form of what is printed
+    #[arg(long = "print", value_enum, default_value_t)]
+    pub print: Format,
+}
+
+/// Which part of an input counts.
+#[derive(Clone, Debug, Default, Args)]
+pub struct RangeArgs {
+    /// Only events appended at this time or later
+    #[arg(long, value_name = "TIME", value_parser = timestamp)]
+    pub since: Option<Timestamp>,
+    /// Only events appended before this time
+    #[arg(long, value_name = "TIME", value_parser = timestamp)]
+    pub until: Option<Timestamp>,
+    /// How long before --since events are applied untold [default: the longest window of the policies]
+    #[arg(long, value_name = "SPAN", requires = "since", value_parser = config::duration)]
+    pub warm_up: Option<Span>,
+}
+
+/// How a file of events is read.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ReadingArgs {
+    /// Which column of a table is which field
+    #[arg(long, value_name = "FIELD=COLUMN", value_delimiter = ',')]
+    pub map: Vec<String>,
+    /// Columns that tell how often something was done; a row becomes as many events at invented times
+    #[arg(long, value_name = "ACTION=COLUMN", value_delimiter = ',')]
+    pub counts: Vec<String>,
+    /// The action of rows that tell none
+    #[arg(long, value_name = "NAME")]
+    pub action: Option<String>,
+    /// The column that labels rows; the same as --map label=COLUMN
+    #[arg(long, value_name = "COLUMN")]
+    pub label_column: Option<String>,
+    /// Values of that column that mean attack; all others mean honest [default: attack, 1, true, yes]
+    #[arg(long, value_name = "VALUE", value_delimiter = ',')]
+    pub attack_values: Vec<String>,
+    /// The label of events that have none
+    #[arg(long, value_enum)]
+    pub label: Option<LabelKind>,
+    /// No event is taken to have been appended after this [default: now]
+    #[arg(long, value_name = "TIME", value_parser = timestamp)]
+    pub as_of: Option<Timestamp>,
+}

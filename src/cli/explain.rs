@@ -1,0 +1,44 @@
+//! What can be typed after `weir explain`.
+
+use clap::Args;
+
+use super::{EventFormat, FileOrStandard, Format, PolicyArgs, ReadingArgs};
+
+pub(super) const HELP: &str = "\
+All events before it go through the engine that runs live; then that one is told: what was known before, each signal and
+limit with value and threshold, each condition of each rule (true, false or unknown) with the values it reads, the
+points that add up to the score, and what the verdict would be without each thing that acted.
+
+Examples:
+  weir explain --event-id e-4711 --input events.jsonl
+  weir explain --event-id e-4711 --user ann --input day.jsonl.zst --policy candidate --all
+  weir explain --event-id row-12 --input log.csv --map user=account,time=ts --action like --format json";
+
+/// `weir explain`
+#[derive(Clone, Debug, Args)]
+pub struct ExplainArgs {
+    /// Which event; of several with this id the first that was decided
+    #[arg(long, value_name = "ID")]
+    pub event_id: String,
+    /// Only an event of this user
+    #[arg(long, value_name = "ID")]
+    pub user: Option<String>,
+    /// Events in the order in which they came, that one among them; `-` is stdin
+    #[arg(long, value_name = "FILE")]
+    pub input: FileOrStandard,
+    /// What judges.
+    #[command(flatten)]
+    pub policy: PolicyArgs,
+    /// Show the conditions of all rules, those that are false too
+    #[arg(long)]
+    pub all: bool,
+    /// Form of the explanation
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// Form of the events [default: csv where the file is called .csv, .csv.gz or .csv.zst, else jsonl]
+    #[arg(long, value_enum, value_name = "FORM")]
+    pub events_format: Option<EventFormat>,
+    /// How the events are read.
+    #[command(flatten)]
+    pub reading: ReadingArgs,
+}

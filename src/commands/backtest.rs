@@ -1,0 +1,227 @@
+//! `weir backtest`: a candidate policy and those it is held against over the same events, in one pass.
+//!
+//! What was found goes to stdout and into the files that were asked for; talk goes to stderr: what could not be read,
+//! and what the condition of `--fail-on` says. It ends with 1 when nothing counted, with 3 when that condition holds.
+
+use super::progress::Progress;
+use super::{Failure, finish, policy, print, reading, setup, table, tell};
+use crate::backtest::{Findings, Gate, Mask, Pass, Range, Ruling, Side, markdown, sections};
+use crate::cli::{BacktestArgs, ConfigArgs, FileOrStandard, Format, PolicyArgs, exit};
+use crate::evaluate::Label;
+use crate::evaluate::read::{Ear, Format as InputFormat};
+use crate::replay::{Heard, Options};
+use crate::report::{self, Head};
+use crate::wire::interaction::DecodeLimits;
+
+/// What decisions name as their source: not the file, so that its name changes no decision.
+const SOURCE: &str = "backtest";
+
+/// Runs it.
+pub fn run(args: &BacktestArgs) -> u8 {
+    finish(backtest(args))
+}
+
+fn backtest(args: &BacktestArgs) -> Result<u8, Failure> {
+    let sides = sides(args)?;
+    let range = Range {
+        since: args.range.since,
+        until: args.range.until,
+        warm_up: args.range.warm_up.unwrap_or_else(|| Pass::warm_up(&sides)),
+    };
+    let events = reading::events(args.format, &args.input)?;
+    let labelled = is_labelled(args, events.input.format);
+    let gate = gate(args, sides.len() > 1, labelled)?;
+    let findings = pass(args, sides, events, (range, labelled))?;
+    told(args, &findings, gate.as_ref())
+}
+
+/// The candidate, then those it is held against; the same policy is there once.
+fn sides(args: &BacktestArgs) -> Result<Vec<Side>, Failure> {
+    let side = |found: policy::Found| -> Result<Side, Failure> {
+        let loaded = found.load_or_fail()?;
+        Ok(Side { name: found.name(), policy: loaded.policy })
+    };
+    let named = |dir: &std::path::PathBuf| side(policy::read(dir)?);
+    let installed = || side(policy::of_args(&PolicyArgs { policy: None })?);
+    let mut sides = vec![args.policy.as_ref().map_or_else(installed, named)?];
+    match (&args.policy, args.against.as_slice()) {
+        (None, _) => {}
+        (Some(_), []) => sides.push(installed()?),
+        (Some(_), against) => {
+            for dir in against {
+                sides.push(named(dir)?);
+            }
+        }
+    }
+    let candidate = sides[0].policy.hash.clone();
+    let before = sides.len();
+    let mut place = 0;
+    sides.retain(|side| {
+        place += 1;
+        place == 1 || side.policy.hash != candidate
+    });
+    if sides.len() < before {
+        tell(&format!("{} is held against itself: it is the same policy, and left out", sides[0].name));
+    }
+    Ok(sides)
+}
+
+/// Whether anything may say what is true: a file, a column, or all events alike.
+fn is_labelled(args: &BacktestArgs, format: InputFormat) -> bool {
+    let reading = &args.reading;
+    let column = reading.label_column.is_some() || reading.map.iter().any(|text| text.starts_with("label="));
+    args.labels.is_some() || reading.label.is_some() || (format == InputFormat::Csv && column)
+}
+
+fn gate(args: &BacktestArgs, contrast: bool, labelled: bool) -> Result<Option<Gate>, Failure> {
+    let parse = |text: &String| Gate::parse(text, contrast, labelled);
+    let gate = args.fail_on.as_ref().map(parse).transpose();
+    gate.map_err(|error| Failure::of_usage(format!("--fail-on: {error}")))
+}
+
+fn pass(
+    args: &BacktestArgs,
+    mut sides: Vec<Side>,
+    events: reading::Events,
+    (range, labelled): (Range, bool),
+) -> Result<Findings, Failure> {
+    let config = setup::config(&ConfigArgs::from_environment())?;
+    let mut session = reading::session(&args.reading, args.labels.as_deref())?;
+    let as_of = reading::as_of(&args.reading);
+    let options = Options { name: SOURCE.to_owned(), as_of, limits: DecodeLimits::default() };
+    let against = sides.split_off(1);
+    let candidate = sides.remove(0);
+    let pass = Pass::new(candidate, against, setup::seed(&config), (options, range), labelled);
+
+    let progress = Progress::start(events.length, false);
+    let mut watched = Watched { pass, progress, count: 0 };
+    let mut input = events.input;
+    input.from = watched.progress.reading(input.from);
+    let read = session.hear(&mut watched, input);
+    watched.progress.finish();
+    read.map_err(|error| Failure::new(error.to_string()))?;
+    let ran = watched.pass.end();
+
+    if let Some(labels) = &args.labels {
+        session.end(&labels.display().to_string());
+    }
+    reading::faults(&session.faults);
+    let mask = if args.unmask { Mask::Plain } else { Mask::Masked };
+    let facts = vec![
+        ("input".to_owned(), reading::name(&args.input)),
+        ("as of".to_owned(), as_of.to_string()),
+        ("command".to_owned(), command(args)),
+    ];
+    Ok(Findings::new(ran, &session.groups, session.faults, mask, facts))
+}
+
+/// A pass that tells how far it has come.
+struct Watched {
+    pass: Pass,
+    progress: Progress,
+    count: u64,
+}
+
+impl Ear for Watched {
+    fn together<'l>(
+        &mut self,
+        lines: impl Iterator<Item = &'l [u8]>,
+        truth: impl FnMut(&Heard<'_>) -> Option<Label>,
+    ) -> usize {
+        let count = self.pass.together(lines, truth);
+        self.count += count as u64;
+        if count == 0 {
+            self.progress.events(self.count);
+        }
+        count
+    }
+}
+
+/// Tells what was found everywhere it was asked for.
+fn told(args: &BacktestArgs, findings: &Findings, gate: Option<&Gate>) -> Result<u8, Failure> {
+    let rulings = gate.map(|gate| rulings(gate, findings)).unwrap_or_default();
+    let parts = sections(findings);
+    if let Some(path) = &args.json {
+        reading::write(path, &findings.json())?;
+    }
+    if let Some(path) = &args.markdown {
+        let gate = gate.map(|gate| (gate, rulings.as_slice()));
+        reading::write(path, &markdown(findings, gate))?;
+    }
+    if let Some(path) = &args.report {
+        let title = format!("Backtest of {}", findings.candidate());
+        let head = Head { title, facts: findings.facts().to_vec() };
+        reading::write(path, &report::page(&head, &parts))?;
+    }
+    match args.print {
+        Format::Json => print(&findings.json())?,
+        Format::Text => print(&report::text(&parts))?,
+    }
+    Ok(ended(findings, gate, &rulings))
+}
+
+/// What the gate says of each comparison, or of the candidate alone.
+fn rulings(gate: &Gate, findings: &Findings) -> Vec<Ruling> {
+    match findings.against() {
+        0 => vec![gate.rule(findings, None)],
+        count => (0..count).map(|number| gate.rule(findings, Some(number))).collect(),
+    }
+}
+
+/// The exit code, with its reason on stderr.
+fn ended(findings: &Findings, gate: Option<&Gate>, rulings: &[Ruling]) -> u8 {
+    for (number, ruling) in rulings.iter().enumerate() {
+        let against = if findings.against() > 0 {
+            format!(" against {}", findings.name_of(number))
+        } else {
+            String::new()
+        };
+        let (word, told) = (if ruling.fails { "fails" } else { "passes" }, ruling.told.join(", "));
+        if let Some(gate) = gate {
+            tell(&table::visible(&format!("--fail-on {gate}: {word}{against}: {told}")));
+        }
+    }
+    if rulings.iter().any(|ruling| ruling.fails) {
+        return exit::GATE;
+    }
+    if findings.counted() == 0 {
+        tell(&format!("error: no event counts: {}", findings.emptiness()));
+        return exit::FAILURE;
+    }
+    exit::OK
+}
+
+/// The command that makes the same again. Paths are quoted for a shell.
+fn command(args: &BacktestArgs) -> String {
+    let quoted = |text: &str| match text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:=%".contains(c)) {
+        true if !text.is_empty() => text.to_owned(),
+        _ => format!("'{}'", text.replace('\'', "'\\''")),
+    };
+    let mut words = vec!["weir".to_owned(), "backtest".to_owned()];
+    let mut flag = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            words.extend([format!("--{name}"), quoted(&value)]);
+        }
+    };
+    let path = |path: &std::path::PathBuf| path.display().to_string();
+    let input = match &args.input {
+        FileOrStandard::Standard => "-".to_owned(),
+        FileOrStandard::File(file) => path(file),
+    };
+    flag("input", Some(input));
+    flag("policy", args.policy.as_ref().map(path));
+    args.against.iter().for_each(|dir| flag("against", Some(path(dir))));
+    flag("labels", args.labels.as_ref().map(path));
+    flag("since", args.range.since.map(|at| at.to_string()));
+    flag("until", args.range.until.map(|at| at.to_string()));
+    flag("warm-up", args.range.warm_up.map(|span| span.to_string()));
+    let reading = &args.reading;
+    reading.map.iter().for_each(|map| flag("map", Some(map.clone())));
+    reading.counts.iter().for_each(|count| flag("counts", Some(count.clone())));
+    flag("action", reading.action.clone());
+    flag("label-column", reading.label_column.clone());
+    reading.attack_values.iter().for_each(|value| flag("attack-values", Some(value.clone())));
+    flag("as-of", reading.as_of.map(|at| at.to_string()));
+    flag("fail-on", args.fail_on.clone());
+    words.join(" ")
+}

@@ -1,0 +1,44 @@
+//! `weir explain`: why one event of a file was decided as it was.
+
+use std::sync::Arc;
+
+use super::progress::Progress;
+use super::{Failure, finish, policy, print, reading, setup};
+use crate::cli::{ConfigArgs, ExplainArgs, Format, exit};
+use crate::engine::Engine;
+use crate::explain::Explainer;
+use crate::replay::Options;
+use crate::wire::interaction::DecodeLimits;
+
+/// What decisions name as their source.
+const SOURCE: &str = "explain";
+
+/// Runs it.
+pub fn run(args: &ExplainArgs) -> u8 {
+    finish(explain(args))
+}
+
+fn explain(args: &ExplainArgs) -> Result<u8, Failure> {
+    let config = setup::config(&ConfigArgs::from_environment())?;
+    let policy = policy::of_args(&args.policy)?.load_or_fail()?.policy;
+    let events = reading::events(args.events_format, &args.input)?;
+    let mut session = reading::session(&args.reading, None)?;
+    let as_of = reading::as_of(&args.reading);
+    let options = Options { name: SOURCE.to_owned(), as_of, limits: DecodeLimits::default() };
+    let mut engine = Engine::new(Arc::clone(&policy), setup::seed(&config));
+    let mut explainer = Explainer::new(&mut engine, &options, &args.event_id, args.user.as_deref());
+
+    let progress = Progress::start(events.length, false);
+    let mut input = events.input;
+    input.from = progress.reading(input.from);
+    let read = session.hear(&mut explainer, input);
+    progress.finish();
+    read.map_err(|error| Failure::new(error.to_string()))?;
+    reading::faults(&session.faults);
+    let explanation = explainer.end().map_err(Failure::new)?;
+    print(&match args.format {
+        Format::Json => explanation.json(),
+        Format::Text => explanation.text(args.all),
+    })?;
+    Ok(exit::OK)
+}

@@ -1,0 +1,67 @@
+//! `weir lint`: what a policy alone shows, and with events what they show of it.
+
+use serde::Serialize;
+
+use super::{Failure, finish, policy, print, reading, setup};
+use crate::backtest::{Findings, Mask, Pass, Range, Side};
+use crate::cli::{ConfigArgs, FileOrStandard, Format, LintArgs, exit};
+use crate::lint::{Finding, Kind, Unnoticed, lint, sections, unnoticed};
+use crate::replay::Options;
+use crate::report;
+use crate::wire::interaction::DecodeLimits;
+
+/// Runs it.
+pub fn run(args: &LintArgs) -> u8 {
+    finish(look(args))
+}
+
+/// The JSON of it.
+#[derive(Debug, Serialize)]
+struct Document<'d> {
+    policy: &'d str,
+    findings: &'d [Finding],
+    most_in_a_day: &'d [Unnoticed],
+}
+
+fn look(args: &LintArgs) -> Result<u8, Failure> {
+    let found = policy::of_args(&args.policy)?;
+    let policy = found.load_or_fail()?.policy;
+    let mut findings = lint(&policy);
+    if let Some(input) = &args.input {
+        let side = Side { name: found.name(), policy: policy.clone() };
+        findings.extend(tried(args, side, input)?);
+    }
+    let table = unnoticed(&policy);
+    print(&match args.format {
+        Format::Text => report::text(&sections(&findings, &table)),
+        Format::Json => {
+            let document = Document { policy: &policy.hash, findings: &findings, most_in_a_day: &table };
+            serde_json::to_string_pretty(&document).expect("text and numbers can be written") + "\n"
+        }
+    })?;
+    Ok(if args.strict && !findings.is_empty() { exit::FAILURE } else { exit::OK })
+}
+
+/// What the events show: rules that stayed silent, and rules that only ever spoke together.
+fn tried(args: &LintArgs, side: Side, input: &FileOrStandard) -> Result<Vec<Finding>, Failure> {
+    let config = setup::config(&ConfigArgs::from_environment())?;
+    let events = reading::events(args.events_format, input)?;
+    let mut session = reading::session(&args.reading, None)?;
+    let as_of = reading::as_of(&args.reading);
+    let options = Options { name: "lint".to_owned(), as_of, limits: DecodeLimits::default() };
+    let mut pass = Pass::new(side, Vec::new(), setup::seed(&config), (options, Range::default()), false);
+    session.hear(&mut pass, events.input).map_err(|error| Failure::new(error.to_string()))?;
+    reading::faults(&session.faults);
+    let ran = Findings::new(pass.end(), &session.groups, session.faults, Mask::default(), Vec::new());
+    let silent = ran.silent().into_iter().map(|id| Finding {
+        kind: Kind::Silent,
+        about: id.to_owned(),
+        message: format!("it spoke of none of the {} events given", ran.counted()),
+    });
+    let twins = ran.covered().into_iter().map(|(id, by, hits)| Finding {
+        kind: Kind::Overlaps,
+        about: id.to_owned(),
+        message: format!("each of the {hits} times that it spoke, `{by}` did too"),
+    });
+    Ok(silent.chain(twins).collect())
+}

@@ -1,0 +1,81 @@
+//! `weir map`: which column of a stranger's table is which field, and the command of a first report.
+
+use std::fmt::Write;
+
+use super::table::{columns, visible};
+use super::{Failure, finish, print, reading};
+use crate::cli::{Format, MapArgs, exit};
+use crate::evaluate::read::{Guess, ROWS, guess};
+
+/// Runs it.
+pub fn run(args: &MapArgs) -> u8 {
+    finish(map(args))
+}
+
+fn map(args: &MapArgs) -> Result<u8, Failure> {
+    let name = args.file.display().to_string();
+    let file = reading::open(&args.file)?;
+    let guess = guess(Box::new(file)).map_err(|error| Failure::new(format!("{name}: {error}")))?;
+    print(&match args.format {
+        Format::Json => serde_json::to_string_pretty(&guess).expect("text and numbers can be written") + "\n",
+        Format::Text => text(&name, &guess),
+    })?;
+    let has = |field: &str| guess.columns.iter().any(|column| column.field == Some(field));
+    let missing =
+        ["time", "user"].into_iter().filter(|field| !has(field) && !(*field == "user" && has("ip")));
+    let missing: Vec<&str> = missing.collect();
+    if !missing.is_empty() {
+        let text = format!(
+            "no column looks like {}: say which one is, with --map FIELD=COLUMN",
+            missing.join(" or ")
+        );
+        return Err(Failure::new(text));
+    }
+    Ok(exit::OK)
+}
+
+fn text(name: &str, guess: &Guess) -> String {
+    let rows: Vec<[String; 3]> = (guess.columns.iter())
+        .map(|column| {
+            let sure = if column.sure { "" } else { "?" };
+            let field = column.field.map_or("-".to_owned(), |field| format!("{field}{sure}"));
+            [column.name.clone(), field, column.looks.clone()]
+        })
+        .collect();
+    let mut text = columns(["COLUMN", "FIELD", "LOOKS LIKE"], &rows);
+    let mut line = |words: &str| writeln!(text, "{words}").expect("memory takes all");
+    line("");
+    line(&format!(
+        "{} rows of at most {ROWS} were looked at, {} could not be read",
+        guess.rows, guess.damaged
+    ));
+    if guess.columns.iter().all(|column| column.field != Some("action")) {
+        line("No column tells what was done: each row is taken for a like, or for another --action.");
+    }
+    line("A first report:");
+    line(&visible(&format!("  weir backtest --input {} {} --report first.html", quoted(name), flags(guess))));
+    text
+}
+
+/// The mapping as flags; an action where no column tells one.
+fn flags(guess: &Guess) -> String {
+    let mut maps = Vec::new();
+    for column in &guess.columns {
+        // A comma parts mappings, and would part this one.
+        if let Some(field) = column.field.filter(|_| !column.name.contains(',')) {
+            maps.push(format!("--map {}", quoted(&format!("{field}={}", column.name))));
+        }
+    }
+    if guess.columns.iter().all(|column| column.field != Some("action")) {
+        maps.push("--action like".to_owned());
+    }
+    maps.join(" ")
+}
+
+/// A word for a shell.
+fn quoted(text: &str) -> String {
+    match text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:=%".contains(c)) {
+        true if !text.is_empty() => text.to_owned(),
+        _ => format!("'{}'", text.replace('\'', "'\\''")),
+    }
+}

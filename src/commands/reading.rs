@@ -1,0 +1,110 @@
+//! Files of events and of labels, as they are named on the command line.
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+
+use super::{Failure, table, tell};
+use crate::cli::{EventFormat, FileOrStandard, LabelKind, ReadingArgs};
+use crate::clock;
+use crate::engine::time::Timestamp;
+use crate::evaluate::read::{Faults, Format, Input, Labels, Mapping, Session};
+use crate::evaluate::{Groups, Kind};
+
+/// A file of events, and how long it is where that is known.
+pub(super) struct Events {
+    pub(super) input: Input,
+    pub(super) length: Option<u64>,
+}
+
+/// The events.
+pub(super) fn events(format: Option<EventFormat>, from: &FileOrStandard) -> Result<Events, Failure> {
+    let name = name(from);
+    let (from, length): (Box<dyn Read>, _) = match from {
+        FileOrStandard::Standard => (Box::new(io::stdin().lock()), None),
+        FileOrStandard::File(path) => {
+            let file = open(path)?;
+            let length = file.metadata().ok().filter(fs::Metadata::is_file).map(|about| about.len());
+            (Box::new(file), length)
+        }
+    };
+    let is_table = [".csv", ".csv.gz", ".csv.zst"].iter().any(|end| name.ends_with(end));
+    let format = match format {
+        Some(EventFormat::Jsonl) => Format::JsonLines,
+        Some(EventFormat::Csv) => Format::Csv,
+        None if is_table => Format::Csv,
+        None => Format::JsonLines,
+    };
+    Ok(Events { input: Input { name, from, format }, length })
+}
+
+/// A file to be read.
+pub(super) fn open(path: &Path) -> Result<File, Failure> {
+    let failed = |error: io::Error| Failure::new(format!("{}: {error}", path.display()));
+    let file = File::open(path).map_err(failed)?;
+    if file.metadata().map_err(failed)?.is_dir() {
+        return Err(Failure::new(format!("{}: is a directory", path.display())));
+    }
+    Ok(file)
+}
+
+/// Writes a file as a whole.
+pub(super) fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    fs::write(path, text).map_err(|error| Failure::of_output(&path.display().to_string(), &error))
+}
+
+/// What a file is called for people.
+pub(super) fn name(file: &FileOrStandard) -> String {
+    match file {
+        FileOrStandard::Standard => "stdin".to_owned(),
+        FileOrStandard::File(path) => path.display().to_string(),
+    }
+}
+
+/// How rows are read, and with which labels.
+pub(super) fn session(reading: &ReadingArgs, labels: Option<&Path>) -> Result<Session, Failure> {
+    let mapping = mapping(reading)?;
+    let (mut groups, mut faults) = (Groups::default(), Faults::default());
+    let labels = match labels {
+        None => Labels::default(),
+        Some(path) => {
+            let from = BufReader::new(open(path)?);
+            Labels::read(&path.display().to_string(), from, &mut groups, &mut faults)
+                .map_err(|error| Failure::new(error.to_string()))?
+        }
+    };
+    Ok(Session::new(mapping, labels, groups, faults))
+}
+
+fn mapping(reading: &ReadingArgs) -> Result<Mapping, Failure> {
+    let mut mapping = Mapping::default();
+    mapping.action.clone_from(&reading.action);
+    mapping.attack_values.clone_from(&reading.attack_values);
+    mapping.label = reading.label.map(|kind| match kind {
+        LabelKind::Honest => Kind::Honest,
+        LabelKind::Attack => Kind::Attack,
+    });
+    let label = reading.label_column.iter().map(|column| format!("label={column}"));
+    for text in reading.map.iter().cloned().chain(label) {
+        mapping.add(&text).map_err(|error| Failure::of_usage(error.to_string()))?;
+    }
+    for text in &reading.counts {
+        mapping.count(text).map_err(|error| Failure::of_usage(error.to_string()))?;
+    }
+    Ok(mapping)
+}
+
+/// No event counts later than this.
+pub(super) fn as_of(reading: &ReadingArgs) -> Timestamp {
+    reading.as_of.unwrap_or_else(clock::now)
+}
+
+/// Tells what could not be read.
+pub(super) fn faults(faults: &Faults) {
+    for fault in &faults.first {
+        tell(&table::visible(&format!("{}: {}: {}", fault.at, fault.kind, fault.message)));
+    }
+    for (kind, count) in &faults.counts {
+        tell(&format!("{count} times: {kind}"));
+    }
+}

@@ -1,0 +1,371 @@
+//! An explanation as data: what `--format json` prints, and what the text is made of.
+
+use serde::Serialize;
+
+use super::state::State;
+use crate::engine::decision::{Judgement, Reason, risk_percent};
+use crate::engine::event::{Arrival, Event};
+use crate::engine::expr::parts::{Part, parts};
+use crate::engine::policy::listing::catalogue_table;
+use crate::engine::policy::{Effect, LimitRule, Mode, Policy, Rule};
+use crate::engine::trace::{LimitTrace, Trace, Value};
+use crate::engine::verdict::Verdict;
+
+/// See the module.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Explanation {
+    pub(super) event: Fields,
+    pub(super) policy: String,
+    pub(super) verdict: String,
+    pub(super) score: i32,
+    pub(super) risk_percent: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) retry_after: Option<String>,
+    pub(super) before: Vec<State>,
+    pub(super) bound_by: Option<String>,
+    pub(super) trusted_network: bool,
+    pub(super) shared_address: bool,
+    /// Accounts by which the crowd on the target was judged, when it says anything.
+    pub(super) crowd: Option<u32>,
+    pub(super) values: Vec<Named>,
+    pub(super) limits: Vec<Limited>,
+    pub(super) rules: Vec<Ruled>,
+    /// Points that add up to the score.
+    pub(super) arithmetic: Vec<Points>,
+    pub(super) ladder: Vec<Rung>,
+    pub(super) reasons: Vec<Told>,
+    pub(super) shadow: Vec<Told>,
+    pub(super) quality: Vec<String>,
+    pub(super) counterfactuals: Vec<Counterfactual>,
+}
+
+/// The event, as far as it is told.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(super) struct Fields {
+    pub(super) id: String,
+    pub(super) line: u64,
+    pub(super) action: String,
+    pub(super) user: Option<String>,
+    pub(super) target: Option<String>,
+    pub(super) address: Option<String>,
+    pub(super) device: Option<String>,
+    pub(super) occurred_at: String,
+    pub(super) append_time: String,
+    pub(super) effective_at: String,
+}
+
+/// A name of the policy with its value.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Named {
+    pub(super) name: String,
+    pub(super) kind: &'static str,
+    /// `null` is unknown.
+    pub(super) value: serde_json::Value,
+    pub(super) unit: &'static str,
+    pub(super) measure: String,
+}
+
+/// A limit.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Limited {
+    pub(super) id: String,
+    pub(super) mode: &'static str,
+    pub(super) key: String,
+    /// Whether it looked at the event, and why not.
+    pub(super) applies: bool,
+    pub(super) why_not: Option<&'static str>,
+    pub(super) spans: Vec<Spanned>,
+    pub(super) refuses: bool,
+    pub(super) asks_for: Option<String>,
+    pub(super) retry_after: Option<String>,
+    pub(super) repeated: bool,
+}
+
+/// One span of a limit.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Spanned {
+    pub(super) window: String,
+    /// What counted before this event.
+    pub(super) used: u64,
+    pub(super) cost: u64,
+    /// `null` is unlimited.
+    pub(super) max: Option<u64>,
+    pub(super) refuses: bool,
+}
+
+/// A rule.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Ruled {
+    pub(super) id: String,
+    pub(super) mode: &'static str,
+    pub(super) does: String,
+    /// It was asked: not when a limit or ban decided before.
+    pub(super) asked: bool,
+    pub(super) fires: bool,
+    /// Its condition, taken apart; none of evidence.
+    pub(super) condition: Option<Condition>,
+}
+
+/// A condition, and those it is made of.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Condition {
+    pub(super) text: String,
+    /// `true`, `false` or `unknown`.
+    pub(super) outcome: &'static str,
+    /// The values it reads.
+    pub(super) reads: Vec<(String, String)>,
+    pub(super) parts: Vec<Condition>,
+}
+
+/// One summand of the score.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Points {
+    pub(super) of: String,
+    pub(super) family: String,
+    pub(super) points: i32,
+}
+
+/// One rung of the ladder.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Rung {
+    pub(super) verdict: &'static str,
+    pub(super) from: i32,
+    pub(super) reached: bool,
+}
+
+/// One reason.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Told {
+    pub(super) id: String,
+    pub(super) code: String,
+    pub(super) text: String,
+    pub(super) points: i32,
+    pub(super) verdict: Option<&'static str>,
+    pub(super) value: Option<f64>,
+    pub(super) threshold: Option<f64>,
+}
+
+/// What the decision would be otherwise.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Counterfactual {
+    pub(super) what: String,
+    pub(super) verdict: &'static str,
+    pub(super) score: Option<i32>,
+}
+
+impl Explanation {
+    /// What the decision itself tells.
+    pub(super) fn begin(
+        line: u64,
+        event: &Event<'_>,
+        arrival: &Arrival<'_>,
+        judgement: &Judgement,
+        shadow: &[Reason],
+    ) -> Self {
+        let text = |text: Option<&str>| text.map(str::to_owned);
+        let quality = judgement.quality.iter().map(|short| match &short.counter {
+            Some(counter) => format!("{}: {counter}", short.code.name()),
+            None => short.code.name().to_owned(),
+        });
+        let with_points = judgement.reasons.iter().filter(|reason| reason.points != 0);
+        let families = judgement.without.iter().map(|without| Counterfactual {
+            what: format!("without all evidence of the family {}", without.family),
+            verdict: without.verdict.name(),
+            score: None,
+        });
+        Self {
+            event: Fields {
+                id: event.id.to_string(),
+                line,
+                action: event.action.to_string(),
+                user: text(event.user.as_deref()),
+                target: text(event.target.as_deref()),
+                address: judgement.address.map(|address| address.to_string()),
+                device: text(event.device.id.as_deref()),
+                occurred_at: event.occurred_at.to_string(),
+                append_time: arrival.append_time.to_string(),
+                effective_at: judgement.effective_at.to_string(),
+            },
+            policy: judgement.policy.to_string(),
+            verdict: judgement.verdict.to_string(),
+            score: judgement.score,
+            risk_percent: risk_percent(judgement.score),
+            retry_after: judgement.retry_after.map(|wait| wait.to_string()),
+            arithmetic: with_points.map(points).collect(),
+            reasons: judgement.reasons.iter().map(told).collect(),
+            shadow: shadow.iter().map(told).collect(),
+            quality: quality.collect(),
+            counterfactuals: families.collect(),
+            ..Self::default()
+        }
+    }
+
+    /// What the trace and the state before tell.
+    pub(super) fn fill(&mut self, policy: &Policy, before: Vec<State>, trace: &Trace) {
+        self.before = before;
+        self.bound_by = trace.binding.as_ref().map(|(verdict, source, left)| {
+            let left = left.map_or("until lifted".to_owned(), |left| format!("{left} more"));
+            format!("{} ({verdict}, {left})", source.id)
+        });
+        (self.trusted_network, self.shared_address) = (trace.trusted, trace.shared_address);
+        self.crowd = trace.crowd;
+        self.values = values(policy, trace);
+        self.limits =
+            policy.limits.iter().enumerate().map(|(n, rule)| limited(policy, n, rule, trace)).collect();
+        let asked = self.asks_rules(trace);
+        self.rules =
+            policy.rules.iter().enumerate().map(|(n, rule)| ruled(policy, n, rule, trace, asked)).collect();
+        self.ladder = self.ladder(policy);
+        let exempted = trace.exempted.iter().map(|(id, verdict, score)| Counterfactual {
+            what: format!("without {id}"),
+            verdict: verdict.name(),
+            score: Some(*score),
+        });
+        self.counterfactuals.extend(exempted);
+    }
+
+    /// Rules are not asked of what is trusted, nor where a ban, a penalty or a limit refuses already.
+    fn asks_rules(&self, trace: &Trace) -> bool {
+        let bound = trace.binding.as_ref().map_or(Verdict::Allow, |(verdict, _, _)| *verdict);
+        let limits = trace.limits.iter().filter_map(|limit| limit.asked).max().unwrap_or_default();
+        !trace.trusted && bound.max(limits) < Verdict::Reject
+    }
+
+    fn ladder(&self, policy: &Policy) -> Vec<Rung> {
+        let ladder = &policy.settings.ladder;
+        let rungs = [
+            (Verdict::Demote, ladder.demote),
+            (Verdict::Challenge, ladder.challenge),
+            (Verdict::Hold, ladder.hold),
+            (Verdict::Reject, ladder.reject),
+        ];
+        let rung = |(verdict, from): (Verdict, i32)| Rung {
+            verdict: verdict.name(),
+            from,
+            reached: self.score >= from,
+        };
+        rungs.map(rung).to_vec()
+    }
+}
+
+fn points(reason: &Reason) -> Points {
+    let source = &reason.source;
+    Points { of: source.id.clone(), family: source.family.clone(), points: reason.points }
+}
+
+fn told(reason: &Reason) -> Told {
+    Told {
+        id: reason.source.id.clone(),
+        code: reason.source.code.clone(),
+        text: reason.source.text.clone(),
+        points: reason.points,
+        verdict: reason.verdict.map(Verdict::name),
+        value: reason.value,
+        threshold: reason.threshold,
+    }
+}
+
+/// The names that the policy reads, with their values.
+fn values(policy: &Policy, trace: &Trace) -> Vec<Named> {
+    let rows = catalogue_table(policy);
+    let used = rows.into_iter().zip(&trace.values).filter(|(row, _)| row.used || row.kind == "signal");
+    let named = used.map(|(row, value)| Named {
+        name: row.name,
+        kind: row.kind,
+        value: json(value),
+        unit: row.unit,
+        measure: row.measure,
+    });
+    named.collect()
+}
+
+fn json(value: &Value) -> serde_json::Value {
+    match value {
+        Value::Unknown => serde_json::Value::Null,
+        Value::Bool(value) => (*value).into(),
+        Value::Int(value) => (*value).into(),
+        Value::Double(value) => (*value).into(),
+        Value::Text(value) => value.as_str().into(),
+    }
+}
+
+const fn mode(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Live => "live",
+        Mode::Shadow => "shadow",
+        Mode::Off => "off",
+    }
+}
+
+fn limited(policy: &Policy, number: usize, rule: &LimitRule, trace: &Trace) -> Limited {
+    let look = trace.limits.iter().find(|look| look.limit == number);
+    let bound = trace.binding.as_ref().is_some_and(|(verdict, _, _)| *verdict == Verdict::Block);
+    let why_not = match look {
+        Some(_) => None,
+        None if rule.mode == Mode::Off => Some("it is off"),
+        None if trace.trusted => Some("the address lies in a trusted network"),
+        None if bound => Some("who is banned is asked no more"),
+        None if trace.keyless.contains(&number) => Some("the event does not have its key"),
+        None => Some("its filter does not let the event pass"),
+    };
+    let spans = |look: &LimitTrace| {
+        let spans = look.spans.iter().map(|span| Spanned {
+            window: span.window.to_string(),
+            used: span.used,
+            cost: look.cost,
+            max: (span.max != u64::MAX).then_some(span.max),
+            refuses: span.refuses,
+        });
+        spans.collect()
+    };
+    Limited {
+        id: rule.info.id.clone(),
+        mode: mode(rule.mode),
+        key: policy.dimensions[rule.dimension].name.to_string(),
+        applies: look.is_some(),
+        why_not,
+        spans: look.map(spans).unwrap_or_default(),
+        refuses: look.is_some_and(|look| look.refuses),
+        asks_for: look.and_then(|look| look.asked).map(|verdict| verdict.to_string()),
+        retry_after: look.and_then(|look| look.retry_after).map(|wait| wait.to_string()),
+        repeated: look.is_some_and(|look| look.repeated),
+    }
+}
+
+fn ruled(policy: &Policy, number: usize, rule: &Rule, trace: &Trace, asked: bool) -> Ruled {
+    let slots: Vec<_> = trace.values.iter().map(Value::slot).collect();
+    let (does, condition) = match rule.effect {
+        Effect::Points(points) => (format!("{points:+} points"), true),
+        Effect::Floor(verdict) => (format!("at least {verdict}"), true),
+        Effect::Evidence { kind, weight } => (format!("evidence {} times {weight}", kind.name()), false),
+    };
+    let part = condition.then(|| parts(&rule.when.text, policy, &slots)).flatten();
+    Ruled {
+        id: rule.info.id.clone(),
+        mode: mode(rule.mode),
+        does,
+        asked: asked && rule.mode != Mode::Off,
+        fires: trace.fired.contains(&number),
+        condition: part.map(|part| apart(policy, trace, &part)),
+    }
+}
+
+fn apart(policy: &Policy, trace: &Trace, part: &Part) -> Condition {
+    let read = |slot: &usize| {
+        let value = match &trace.values[*slot] {
+            Value::Unknown => "unknown".to_owned(),
+            value => json(value).to_string(),
+        };
+        (policy.catalogue[*slot].path.clone(), value)
+    };
+    Condition {
+        text: part.text.clone(),
+        outcome: match part.outcome {
+            Some(true) => "true",
+            Some(false) => "false",
+            None => "unknown",
+        },
+        reads: part.reads.iter().map(read).collect(),
+        parts: part.parts.iter().map(|inner| apart(policy, trace, inner)).collect(),
+    }
+}

@@ -1,0 +1,504 @@
+//! `weir backtest` as it is typed, over small files whose findings were worked out by hand, and over the simulator.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use serde_json::{Value as Json, json};
+use tempfile::TempDir;
+use weir::backtest::{Part, Pass, Range, Side};
+use weir::config::standard;
+use weir::engine::Engine;
+use weir::engine::key::HashSeed;
+use weir::engine::policy::load::load;
+use weir::engine::time::{Span, Timestamp};
+use weir::replay::{Options, Panel, Record, Turn};
+use weir::sim::{Traffic, scenario};
+use weir::wire::interaction::DecodeLimits;
+
+struct Ran {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Place {
+        Place(tempfile::tempdir().expect("a temporary folder"))
+    }
+
+    fn file(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.0.path().join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("writable");
+        fs::write(&path, text).expect("writable");
+        path
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.0.path().join(name)).expect("it was written")
+    }
+
+    fn run(&self, args: &[&str]) -> Ran {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("WEIR_")) {
+            command.env_remove(name);
+        }
+        let args = std::iter::once("backtest").chain(args.iter().copied());
+        let ran =
+            command.args(args).current_dir(self.0.path()).stdin(Stdio::null()).output().expect("it runs");
+        let text = |bytes| String::from_utf8(bytes).expect("all that is said is UTF-8");
+        Ran { code: ran.status.code().expect("it ended"), out: text(ran.stdout), err: text(ran.stderr) }
+    }
+
+    /// Runs it and reads what it found.
+    fn found(&self, args: &[&str]) -> (Json, Ran) {
+        let ran = self.run(&[args, &["--json", "found.json"]].concat());
+        let text = fs::read_to_string(self.0.path().join("found.json"));
+        let text = text.unwrap_or_else(|error| panic!("{error}: {}", ran.err));
+        (serde_json::from_str(&text).expect("JSON"), ran)
+    }
+}
+
+/// A limit that rejects what is more than `max` a minute.
+fn limit(max: u32) -> String {
+    format!(
+        "  - {{ id: pace, key: [user, action], window: 1m, max: {max}, verdict: reject, code: PACE, text: t, source: s, \
+         owner: o }}\n"
+    )
+}
+
+fn rule(id: &str, when: &str, does: &str) -> String {
+    let code = id.to_uppercase();
+    format!(
+        "  - {{ id: {id}, family: content, when: \"{when}\", {does}, code: {code}, text: t, source: s, owner: o }}\n"
+    )
+}
+
+/// The policy of now: two a minute.
+fn now() -> String {
+    format!(
+        "version: 1\nlimits:\n{}rules:\n{}",
+        limit(2),
+        rule("bad", "event.action == 'bad'", "verdict: demote")
+    )
+}
+
+/// The candidate: three a minute, and comments wait for a person.
+fn then() -> String {
+    format!(
+        "version: 1\nlimits:\n{}rules:\n{}{}{}",
+        limit(3),
+        rule("bad", "event.action == 'bad'", "verdict: demote"),
+        rule("talk", "event.action == 'comment'", "verdict: hold"),
+        rule("shy", "event.action == 'like'", "verdict: hold, mode: shadow")
+    )
+}
+
+const T0: i64 = 1_750_000_000_000;
+
+fn event(id: &str, second: i64, user: &str, action: &str, ip: &str) -> String {
+    let at = T0 + second * 1000;
+    format!(
+        r#"{{"event_id":"{id}","occurred_at":{at},"action":"{action}","user_id":"{user}","target_id":"t","ip":"{ip}"}}"#
+    )
+}
+
+/// Five likes of one account within a minute, a comment, something bad; one line is damaged.
+///
+/// |        | now (2 a minute)       | then (3 a minute)     |
+/// |--------|------------------------|-----------------------|
+/// | like 1, 2 | allow               | allow                 |
+/// | like 3 | reject                 | allow                 |
+/// | like 4, 5 | reject              | reject                |
+/// | comment | allow                 | hold                  |
+/// | bad    | demote                 | demote                |
+fn small(place: &Place) {
+    place.file("now/p.yaml", now());
+    place.file("then/p.yaml", then());
+    let lines = [
+        event("1", 0, "ann", "like", "198.51.100.7"),
+        event("2", 10, "ann", "like", "198.51.100.7"),
+        event("3", 20, "ann", "like", "198.51.100.7"),
+        "{\"damaged".to_owned(),
+        event("4", 30, "ann", "like", "198.51.100.7"),
+        event("5", 40, "ann", "like", "198.51.100.7"),
+        event("6", 50, "bob", "comment", "203.0.113.9"),
+        event("7", 51, "eve", "bad", "203.0.113.9"),
+    ];
+    place.file("events.jsonl", lines.join("\n"));
+}
+
+const SMALL: [&str; 6] = ["--input", "events.jsonl", "--policy", "then", "--against", "now"];
+
+#[test]
+fn the_matrix_is_the_one_worked_out_by_hand() {
+    let place = Place::new();
+    small(&place);
+    let (found, ran) = place.found(&SMALL);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let matrix = &found["contrasts"][0]["matrix"];
+    let cell = |now: &str, then: &str| matrix[now][then].as_u64().expect("a count");
+    assert_eq!([cell("allow", "allow"), cell("reject", "allow"), cell("reject", "reject")], [2, 1, 2]);
+    assert_eq!([cell("allow", "hold"), cell("demote", "demote")], [1, 1]);
+    let figure = |name: &str| (found["figures"][name]["value"].clone(), found["figures"][name]["of"].clone());
+    assert_eq!(figure("flips"), (json!(2.0), json!(7.0)));
+    assert_eq!(figure("new_holds"), (json!(1.0), json!(7.0)));
+    assert_eq!(figure("newly_allowed"), (json!(1.0), json!(7.0)));
+    assert_eq!(figure("newly_touched_accounts"), (json!(1.0), json!(3.0)));
+    assert_eq!(figure("undecided"), (json!(1.0), json!(8.0)));
+    let affected = found["contrasts"][0]["accounts"].as_array().expect("a list");
+    let told: Vec<_> = affected.iter().map(|of| (&of["account"], &of["now"], &of["then"])).collect();
+    assert_eq!(
+        told,
+        [
+            (&json!("ann"), &json!("reject"), &json!("allow")),
+            (&json!("bob"), &json!("allow"), &json!("hold"))
+        ]
+    );
+    assert_eq!(affected[0]["lost"], json!({"pace": 1}));
+    assert_eq!(affected[1]["gained"], json!({"talk": 1}));
+}
+
+#[test]
+fn each_rule_is_counted_with_its_accounts_and_whom_it_speaks_with() {
+    let place = Place::new();
+    small(&place);
+    let (found, _) = place.found(&SMALL);
+    let rules = found["policies"][0]["rules"].as_array().expect("a list");
+    let rule = |id: &str| rules.iter().find(|rule| rule["id"] == id).unwrap_or_else(|| panic!("{id}"));
+    assert_eq!((&rule("pace")["hits"], &rule("pace")["accounts"]["accounts"]), (&json!(2), &json!(1)));
+    assert_eq!((&rule("talk")["hits"], &rule("talk")["held_accounts"]), (&json!(1), &json!(1)));
+    // Where the limit rejects, rules are asked no more.
+    assert_eq!((&rule("shy")["hits"], &rule("shy")["shadow"]), (&json!(0), &json!(3)));
+    assert_eq!(rule("shy")["overlaps"], json!({}));
+    assert_eq!((&rule("bad")["alone"], &rule("bad")["mode"]), (&json!(1), &json!("live")));
+    let outcomes = &found["policies"][0]["outcomes"];
+    assert_eq!(outcomes, &json!({"decided": 7, "dead_lettered": 1}));
+}
+
+#[test]
+fn the_gate_has_an_exit_code_of_its_own() {
+    let place = Place::new();
+    small(&place);
+    let run = |gate: &str| place.run(&[&SMALL[..], &["--fail-on", gate]].concat());
+    let shut = run("new_holds > 0.1%");
+    assert_eq!(shut.code, 3, "{}", shut.err);
+    assert!(shut.err.contains("new_holds = 14.2857 %"), "{}", shut.err);
+    assert_eq!(run("new_holds > 1 or flips > 50%").code, 0);
+    let unknown = run("new_hold > 1");
+    assert_eq!(unknown.code, 2);
+    assert!(unknown.err.contains("did you mean `new_holds`?") && unknown.err.contains("reviews_per_day"));
+    let unknowable = run("recall < 90%");
+    assert_eq!((unknowable.code, unknowable.err.contains("--labels")), (2, true), "{}", unknowable.err);
+    assert!(
+        place
+            .run(&["--input", "events.jsonl", "--policy", "then", "--fail-on", "flips >"])
+            .err
+            .contains("column")
+    );
+}
+
+#[test]
+fn several_policies_go_through_one_pass() {
+    let place = Place::new();
+    small(&place);
+    place.file("lax/p.yaml", format!("version: 1\nlimits:\n{}", limit(100)));
+    let (found, ran) = place.found(&[&SMALL[..], &["--against", "lax", "--against", "then"]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.err.contains("held against itself"), "{}", ran.err);
+    let flips: Vec<_> = found["contrasts"].as_array().expect("a list").iter().collect();
+    assert_eq!(flips.len(), 2);
+    assert_eq!(flips[0]["figures"]["flips"]["value"], 2.0);
+    // Against 100 a minute and no rules: likes 4 and 5, the comment, and what is bad.
+    assert_eq!(flips[1]["figures"]["stronger"]["value"], 4.0);
+    let alone = place.found(&["--input", "events.jsonl", "--policy", "now", "--against", "now"]).0;
+    assert_eq!((alone["contrasts"].as_array().map(Vec::len), alone["figures"].get("flips")), (Some(0), None));
+}
+
+#[test]
+fn what_cannot_be_read_is_told_with_its_place_and_the_rest_is_done() {
+    let place = Place::new();
+    small(&place);
+    let (found, ran) = place.found(&SMALL);
+    assert!(ran.err.contains("events.jsonl:4: malformed_json"), "{}", ran.err);
+    assert_eq!(found["not_read"]["counts"], json!({"malformed_json": 1}));
+
+    // A file that is cut off: what was whole is decided.
+    let text: String = (0..20_000).fold(String::new(), |mut text, n| {
+        let user = n * 7919 % 104_729;
+        writeln!(text, "{}", event(&n.to_string(), n, &format!("u{user}"), "like", "198.51.100.7"))
+            .expect("memory");
+        text
+    });
+    let mut packed = zstd::encode_all(text.as_bytes(), 3).expect("it packs");
+    place.file("whole.jsonl.zst", &packed);
+    packed.truncate(packed.len() / 2);
+    place.file("cut.jsonl.zst", &packed);
+    let policy = ["--policy", "then", "--against", "now"];
+    let (whole, ran) = place.found(&[&["--input", "whole.jsonl.zst"], &policy[..]].concat());
+    assert_eq!((ran.code, &whole["records"]["inside"]), (0, &json!(20_000)), "{}", ran.err);
+    let (cut, ran) = place.found(&[&["--input", "cut.jsonl.zst"], &policy[..]].concat());
+    let inside = cut["records"]["inside"].as_u64().expect("a count");
+    assert!(ran.code == 0 && inside > 1000 && inside < 20_000, "{inside}: {}", ran.err);
+    let place_told = format!(
+        "cut.jsonl.zst:{}: file broken off: breaks off",
+        cut["records"]["read"].as_u64().unwrap() + 1
+    );
+    assert!(ran.err.contains(&place_told), "{place_told}: {}", ran.err);
+    assert_eq!(cut["not_read"]["counts"]["file broken off"], 1);
+
+    // A column that is not there.
+    place.file("log.csv", "who,when\nann,1750000000\n");
+    let missing = place.run(
+        &[&["--input", "log.csv", "--map", "user=account,time=when", "--action", "like"], &policy[..]]
+            .concat(),
+    );
+    assert_eq!(missing.code, 1);
+    assert!(
+        missing.err.contains("no column `account`") && missing.err.contains("who, when"),
+        "{}",
+        missing.err
+    );
+
+    // A range that holds nothing.
+    let empty = place.run(&[&SMALL[..], &["--since", "2031-01-01T00:00:00Z"]].concat());
+    assert_eq!(empty.code, 1);
+    assert!(empty.err.contains("of 8 records 7 lie before the warm-up"), "{}", empty.err);
+}
+
+#[test]
+fn a_strangers_table_is_read_by_its_mapping() {
+    let place = Place::new();
+    small(&place);
+    place.file(
+        "log.csv",
+        "who,when,what\nann,1750000000,like\nann,1750000010,like\nann,1750000020,like\nbob,yesterday,like\nbob,1750000030,comment\n",
+    );
+    let map = [
+        "--input",
+        "log.csv",
+        "--map",
+        "user=who,time=when,action=what",
+        "--policy",
+        "then",
+        "--against",
+        "now",
+    ];
+    let (found, ran) = place.found(&map);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.err.contains("log.csv:5:5: row: `yesterday` is no time"), "{}", ran.err);
+    assert_eq!(found["contrasts"][0]["matrix"]["reject"]["allow"], 1);
+    assert_eq!(found["contrasts"][0]["matrix"]["allow"]["hold"], 1);
+}
+
+/// At least a stronger verdict than allow: of two attackers one is held, of two honest accounts one is demoted.
+#[test]
+fn labels_give_rates_and_their_change() {
+    let place = Place::new();
+    small(&place);
+    place.file("labels.csv", "event_id,user_id,label\n,bob,attack\n,ann,honest\n,eve,honest\n");
+    let labelled = [&SMALL[..], &["--labels", "labels.csv"]].concat();
+    let (found, ran) = place.found(&labelled);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let figure = |name: &str| found["figures"][name]["value"].as_f64().expect("a number");
+    // Both policies reject some likes of ann and demote eve; only the candidate holds bob.
+    assert_eq!((figure("recall"), figure("recall_change")), (1.0, 1.0));
+    assert_eq!((figure("false_positive_rate"), figure("false_positive_rate_change")), (1.0, 0.0));
+    assert!((figure("precision") - 1.0 / 3.0).abs() < 1e-9);
+    assert_eq!(place.run(&[&labelled[..], &["--fail-on", "recall_change >= 50%"]].concat()).code, 3);
+    assert!(ran.out.contains("Labels") && ran.out.contains("false-positive rate"), "{}", ran.out);
+}
+
+/// Eight hours of a stream, and a policy whose windows are an hour at most. The stream is made by a fixed recurrence. No key
+/// is so busy that its count is kept in sub-windows: those remember that it was, until it is silent for a window.
+fn hours() -> (Vec<String>, String) {
+    let mut state = 7_u64;
+    let mut next = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let line = |n: i64| {
+        let (user, target, action) = (next(1000), next(800), ["like", "bad", "comment"][next(3) as usize]);
+        let at = T0 + n * 1440 + next(1000) as i64;
+        format!(
+            r#"{{"event_id":"e{n}","occurred_at":{at},"action":"{action}","user_id":"u{user}","target_id":"t{target}","ip":"198.51.{}.{}"}}"#,
+            user / 250,
+            user % 250
+        )
+    };
+    let policy = format!(
+        "version: 1\nsignals:\n  - {{ name: target_users, key: [target], window: 1h, distinct: user, doc: d }}\n  \
+         - {{ name: user_acts, key: [user], window: 30m, count: {{}}, doc: d }}\nlimits:\n{}rules:\n{}{}",
+        limit(1),
+        rule("crowd", "target_users >= 7", "verdict: challenge"),
+        rule("busy", "user_acts >= 4", "verdict: hold")
+    );
+    ((0..20_000).map(line).collect(), policy)
+}
+
+/// A range of the hours that begins when half of them have passed.
+fn later() -> Timestamp {
+    Timestamp::from_millis(T0).after(Span::from_secs(4 * 3600))
+}
+
+/// What is decided of each event of the range, once from the start and once after the warm-up alone.
+#[test]
+fn a_range_with_warm_up_decides_as_from_the_start() {
+    let (lines, text) = hours();
+    let policy = load(&[("p.yaml".to_owned(), text)]).expect("it loads").policy;
+    let side = Side { name: "p".to_owned(), policy: Arc::clone(&policy) };
+    let warm_up = Pass::warm_up(&[side]);
+    assert!(warm_up >= Span::from_secs(3600) && warm_up < Span::from_secs(2 * 3600), "{warm_up}");
+    let decisions = |warm_up: Span| {
+        let range = Range { since: Some(later()), until: None, warm_up };
+        let (mut begun, mut told) = (false, Vec::new());
+        let engine = Engine::new(Arc::clone(&policy), HashSeed(1, 2));
+        let as_of = Timestamp::from_millis(T0).after(Span::from_secs(86_400));
+        let options = Options { name: "t".to_owned(), as_of, limits: DecodeLimits::default() };
+        let mut panel = Panel::new(vec![engine], options);
+        let mut numbers = 0..;
+        let mut records =
+            lines.iter().map(|line| Record::line(line.as_bytes(), numbers.next().expect("endless")));
+        let mut turn = |at| match range.part(at) {
+            Part::Before | Part::After => Turn::Skip,
+            _ if !begun && warm_up < Span::from_secs(4 * 3600) => {
+                begun = true;
+                Turn::ApplyFrom(range.begins().expect("it has one"))
+            }
+            _ => Turn::Apply,
+        };
+        while panel.together(&mut records, &mut turn, |heard| {
+            let heard = heard.heard(0);
+            let (_, arrival) = heard.event.expect("each line is an event");
+            if range.part(arrival.append_time) == Part::Inside {
+                told.push(format!("{} {:?}", heard.line, heard.outputs.judgement.as_ref().expect("decided")));
+            }
+        }) > 0
+        {}
+        told
+    };
+    let whole = decisions(Span::from_secs(100 * 3600));
+    let warm = decisions(warm_up);
+    assert!(whole.len() > 9000 && whole.iter().any(|told| told.contains("verdict: Hold")));
+    assert_eq!(whole.len(), warm.len());
+    assert_eq!(whole.iter().zip(&warm).find(|(whole, warm)| whole != warm), None);
+    assert_ne!(decisions(Span::ZERO), whole, "without a warm-up windows begin empty");
+}
+
+/// The same of what is found, as the command tells it.
+#[test]
+fn findings_of_a_range_are_those_of_the_whole_input() {
+    let place = Place::new();
+    let (lines, policy) = hours();
+    place.file("events.jsonl", lines.join("\n"));
+    place.file("now/p.yaml", now());
+    place.file("then/p.yaml", policy);
+    let until = later().after(Span::from_secs(3600)).to_string();
+    let since = later().to_string();
+    let found = |more: &[&str]| {
+        let range = ["--since", &since, "--until", &until];
+        let (found, ran) = place.found(&[&SMALL[..], &range, more].concat());
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        found
+    };
+    let (warm, whole, cold) = (found(&[]), found(&["--warm-up", "100h"]), found(&["--warm-up", "0s"]));
+    for part in ["policies", "contrasts", "figures"] {
+        assert_eq!(warm[part], whole[part], "{part}");
+    }
+    assert_ne!(cold["policies"][0], whole["policies"][0]);
+    let records = &warm["records"];
+    let count = |name: &str| records[name].as_u64().expect("a count");
+    assert!(count("before") > 5000 && count("warm_up") > 2400 && count("after") > 5000, "{records}");
+    assert_eq!(count("before") + count("warm_up") + count("inside") + count("after"), 20_000);
+    assert_eq!(whole["records"]["before"], 0);
+}
+
+#[test]
+fn the_report_is_one_file_that_names_can_do_nothing_to() {
+    let place = Place::new();
+    small(&place);
+    let hostile = "<img src=x onerror=alert(1)>\\\"</script><script>\u{202e}";
+    let lines =
+        [event("1", 0, hostile, "comment", "198.51.100.7"), event("</script>", 1, "bob", "comment", "")];
+    place.file("events.jsonl", lines.join("\n").replace(r#","ip":"""#, ""));
+    let (_, ran) = place.found(&[&SMALL[..], &["--report", "out.html", "--markdown", "out.md"]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let page = place.read("out.html");
+    for bad in
+        ["<img", "onerror=alert(1)>\"", "</script><script>\u{202e}", "http:", "https:", " src=\"", "@import"]
+    {
+        assert!(!page.contains(bad), "{bad}");
+    }
+    // The page's own script and the data of the slider, each closed once.
+    assert_eq!((page.matches("<script").count(), page.matches("</script>").count()), (2, 2));
+    for part in [
+        "Verdicts now and then",
+        "Accounts most affected",
+        "Rules and limits",
+        "Timeline",
+        "What was approximate",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(page.contains("weir backtest --input events.jsonl --policy then --against now"));
+    let summary = place.read("out.md");
+    assert!(summary.contains("| now allow | 0 | 0 | 0 | 2 | 0 | 0 |"), "{summary}");
+}
+
+#[test]
+fn addresses_and_devices_are_masked_unless_asked_for() {
+    let place = Place::new();
+    small(&place);
+    let device = event("1", 0, "ann", "comment", "198.51.100.7")
+        .replace("\"ip\"", "\"device\":{\"id\":\"serial-4711\"},\"ip\"");
+    let nobody = r#"{"event_id":"2","occurred_at":1750000001000,"action":"comment","ip":"203.0.113.77"}"#;
+    place.file("events.jsonl", format!("{device}\n{nobody}\n"));
+    let files = ["--report", "out.html", "--json", "out.json", "--markdown", "out.md"];
+    let told = |more: &[&str]| {
+        let ran = place.run(&[&SMALL[..], &files, more].concat());
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        [place.read("out.html"), place.read("out.json"), place.read("out.md"), ran.out].concat()
+    };
+    let masked = told(&[]);
+    for secret in ["198.51.100.7", "203.0.113.77", "serial-4711"] {
+        assert!(!masked.contains(secret), "{secret}");
+        assert!(told(&["--unmask"]).contains(secret), "{secret}");
+    }
+    assert!(masked.contains("203.0.*.*") && masked.contains("device-"));
+}
+
+/// The demo's standard policy over simulated traffic: nothing differs from itself, and all is accounted for.
+#[test]
+fn simulated_traffic_is_accounted_for() {
+    let entry = scenario::find("echo").expect("there is one");
+    let mut traffic = Traffic::new(entry, 7, 0.02);
+    let mut text = Vec::new();
+    let mut events = 0;
+    while let Some(told) = traffic.next_event() {
+        text.extend_from_slice(told.json);
+        if !text.ends_with(b"\n") {
+            text.push(b'\n');
+        }
+        events += 1;
+    }
+    let place = Place::new();
+    place.file("events.jsonl", text);
+    for (name, text) in standard::files() {
+        place.file(&format!("candidate/{name}"), text.replace("max: 60\n", "max: 61\n"));
+    }
+    let (found, ran) = place.found(&["--input", "events.jsonl", "--policy", "candidate"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert_eq!(found["records"]["inside"], json!(events));
+    let sum = |of: &Json| of.as_object().expect("counts").values().filter_map(Json::as_u64).sum::<u64>();
+    for policy in found["policies"].as_array().expect("a list") {
+        assert_eq!(sum(&policy["outcomes"]), events);
+        assert_eq!(sum(&policy["verdicts"]), policy["outcomes"]["decided"].as_u64().expect("a count"));
+        assert_eq!(sum(&policy["scores"]), sum(&policy["verdicts"]));
+    }
+    let matrix = found["contrasts"][0]["matrix"].as_object().expect("rows");
+    assert_eq!(matrix.values().map(sum).sum::<u64>(), sum(&found["policies"][0]["verdicts"]));
+}

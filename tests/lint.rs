@@ -1,0 +1,163 @@
+//! `weir lint` and `weir map` as they are typed.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value as Json, json};
+use tempfile::TempDir;
+
+struct Ran {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Place {
+        Place(tempfile::tempdir().expect("a temporary folder"))
+    }
+
+    fn file(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.0.path().join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("writable");
+        fs::write(&path, text).expect("writable");
+        path
+    }
+
+    fn run(&self, args: &[&str]) -> Ran {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("WEIR_")) {
+            command.env_remove(name);
+        }
+        let ran =
+            command.args(args).current_dir(self.0.path()).stdin(Stdio::null()).output().expect("it runs");
+        let text = |bytes| String::from_utf8(bytes).expect("all that is said is UTF-8");
+        Ran { code: ran.status.code().expect("it ended"), out: text(ran.stdout), err: text(ran.stderr) }
+    }
+
+    fn json(&self, args: &[&str]) -> Json {
+        let ran = self.run(&[args, &["--format", "json"]].concat());
+        serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}{}", ran.out, ran.err))
+    }
+}
+
+/// `dead` needs a count of likes of an event that is a login; `narrow` says nothing that `wide` does not; nobody reads
+/// `spare`; one user may do three likes a minute and an address all it wants.
+const POLICY: &str = "version: 1
+signals:
+  - { name: likes, key: [user], when: event.action == 'like', window: 1h, count: {}, doc: d }
+  - { name: spare, key: [user], window: 1h, count: {}, doc: d }
+limits:
+  - { id: pace, key: [user, action], when: event.action == 'like', window: 1m, max: 3, verdict: reject, code: PACE, text: t, source: s, owner: o }
+rules:
+  - { id: dead, family: content, when: \"event.action == 'login' && likes >= 3\", verdict: hold, code: DEAD, text: t, source: s, owner: o }
+  - { id: wide, family: content, when: \"event.action == 'like' && likes >= 30\", verdict: hold, code: WIDE, text: t, source: s, owner: o }
+  - { id: narrow, family: content, when: \"event.action == 'like' && likes >= 60\", verdict: hold, code: NARROW, text: t, source: s, owner: o }
+";
+
+fn findings(found: &Json) -> Vec<(String, String)> {
+    let text = |value: &Json| value.as_str().expect("text").to_owned();
+    let list = found["findings"].as_array().expect("a list").iter();
+    list.map(|finding| (text(&finding["about"]), text(&finding["kind"]))).collect()
+}
+
+#[test]
+fn a_policy_is_looked_at_by_itself() {
+    let place = Place::new();
+    place.file("p/p.yaml", POLICY);
+    let found = place.json(&["lint", "--policy", "p"]);
+    let expected = [("dead", "never_fires"), ("narrow", "overlaps"), ("spare", "unused")];
+    assert_eq!(findings(&found), expected.map(|(about, kind)| (about.to_owned(), kind.to_owned())));
+    let rows = found["most_in_a_day"].as_array().expect("a list");
+    let most = |who: &str, action: &str| {
+        let is =
+            |row: &&Json| row["who"] == who && row["actions"].as_array().unwrap().contains(&json!(action));
+        rows.iter().find(is).unwrap_or_else(|| panic!("{who} {action}"))["most"].clone()
+    };
+    // 29 an hour by `wide`, less than the 180 of three a minute.
+    assert_eq!(most("settled account", "like"), json!({"times": 29 * 24}));
+    assert_eq!(most("settled account", "login"), json!("unlimited"));
+    assert_eq!(most("address", "like"), json!("unlimited"));
+
+    let text = place.run(&["lint", "--policy", "p"]);
+    assert_eq!(text.code, 0, "{}", text.err);
+    assert!(text.out.contains("without limit") && text.out.contains("696"), "{}", text.out);
+    assert_eq!(place.run(&["lint", "--policy", "p", "--strict"]).code, 1);
+}
+
+#[test]
+fn with_events_it_tells_who_stayed_silent_and_who_never_spoke_alone() {
+    let place = Place::new();
+    place.file(
+        "p/p.yaml",
+        "version: 1
+rules:
+  - { id: a, family: content, when: \"event.action == 'bad'\", verdict: demote, code: A, text: t, source: s, owner: o }
+  - { id: b, family: account, when: \"event.target_id == 't'\", points: 3, code: B, text: t, source: s, owner: o }
+  - { id: c, family: content, when: \"event.action == 'worse'\", verdict: hold, code: C, text: t, source: s, owner: o }
+",
+    );
+    let event = |n: u32| {
+        let action = if n.is_multiple_of(2) { "bad" } else { "like" };
+        format!(
+            r#"{{"event_id":"{n}","occurred_at":{},"action":"{action}","user_id":"u{n}","target_id":"t"}}"#,
+            1_750_000_000_000_i64 + i64::from(n) * 1000
+        )
+    };
+    place.file("e.jsonl", (0..50).map(event).collect::<Vec<_>>().join("\n"));
+    let found = place.json(&["lint", "--policy", "p", "--input", "e.jsonl"]);
+    let expected = [("c", "silent"), ("a", "overlaps")];
+    assert_eq!(findings(&found), expected.map(|(about, kind)| (about.to_owned(), kind.to_owned())));
+}
+
+#[test]
+fn the_standard_policy_has_nothing_that_never_fires() {
+    let place = Place::new();
+    let found = place.json(&["lint"]);
+    let dead = findings(&found).into_iter().filter(|(_, kind)| kind == "never_fires");
+    assert_eq!(dead.collect::<Vec<_>>(), []);
+    let rows = found["most_in_a_day"].as_array().expect("a list");
+    let new = rows.iter().find(|row| {
+        row["who"] == "new account" && row["actions"].as_array().unwrap().contains(&json!("like"))
+    });
+    assert_eq!(new.expect("a row")["most"], json!({"times": 60}), "new-account-day");
+}
+
+#[test]
+fn a_table_is_mapped_and_its_command_makes_a_report() {
+    let place = Place::new();
+    let mut table = "when,account,object,client_ip\n".to_owned();
+    for n in 0..200 {
+        table += &format!("{},user{},post{},198.51.100.{}\n", 1_750_000_000 + n * 7, n % 40, n % 9, n % 50);
+    }
+    place.file("likes.csv", table);
+    let mapped = place.run(&["map", "likes.csv"]);
+    assert_eq!(mapped.code, 0, "{}", mapped.err);
+    let command = mapped.out.lines().last().expect("a command").trim().to_owned();
+    assert_eq!(
+        command,
+        "weir backtest --input likes.csv --map time=when --map user=account --map target=object --map ip=client_ip \
+         --action like --report first.html"
+    );
+    let words: Vec<&str> = command.split(' ').skip(1).collect();
+    let ran = place.run(&words);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let page = fs::read_to_string(place.0.path().join("first.html")).expect("it was written");
+    assert!(page.contains("<title>Backtest of standard policy</title>"));
+    assert!(ran.out.contains("200"), "{}", ran.out);
+}
+
+#[test]
+fn a_table_without_a_time_is_refused_with_words() {
+    let place = Place::new();
+    place.file("t.csv", "who,what\nann,like\nbob,share\n");
+    let ran = place.run(&["map", "t.csv"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.err.contains("no column looks like time"), "{}", ran.err);
+    assert!(ran.out.contains("who     user"), "{}", ran.out);
+    place.file("empty.csv", "");
+    assert!(place.run(&["map", "empty.csv"]).err.contains("empty.csv: is empty"));
+}
