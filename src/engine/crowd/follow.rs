@@ -46,7 +46,7 @@ impl Engine {
         crowds.leave(seen, event, arrival, judged, id);
         let speaks = seen.says.as_ref().is_some_and(|says| speaks_against(&self.policy, says));
         if !speaks {
-            usual(&mut crowds.actions, seen.action).actors.note(&seen.traits, seen.target);
+            crowds.learn(seen);
         }
         let Some(says) = &seen.says else { return };
         if says.suspect >= SUSPECT && says.users >= USERS {
@@ -150,6 +150,16 @@ impl Crowds {
         entry::write(&mut self.room, (stand, &seen.traits), &judged.plain, told);
         let place = self.trail.push(seen.key, before, &self.room.words);
         gate::set_trail(self.gates.cells_mut(seen.gate), place);
+    }
+
+    /// Takes an actor for ordinary, unless his crowd is not judged yet or he belongs to a campaign.
+    fn learn(&mut self, seen: &CrowdLook) {
+        let Self { actions, open, campaigns, .. } = self;
+        if open.get(&seen.key).is_some_and(|crowd| !crowd.is_judged()) {
+            return;
+        }
+        let belongs = || campaigns.values().any(|campaign| campaign.members.contains(&seen.traits.user));
+        usual(actions, seen.action).actors.note(&seen.traits, seen.target, || !belongs());
     }
 
     /// Whether the crowd on the target is established, now or since earlier; sends corrections on their way when it has

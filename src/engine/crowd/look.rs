@@ -134,7 +134,8 @@ impl Crowds {
             crowd.busy_at = crowd.busy_at.max(at);
         }
         if crowd.is_due(at) {
-            crowd.judge(&usual(actions, seen.action).actors, &heard(policy, None), at);
+            crowd.judge(&usual(actions, seen.action).actors, bursts, &heard(policy, None), at);
+            crowd.of_one_group().into_iter().for_each(|group| bursts.unite(&group));
         }
     }
 

@@ -96,31 +96,20 @@ impl Mixture {
         if here > 0.0 { ((1.0 - self.alpha) * usual / here).clamp(0.0, 0.9) } else { 0.0 }
     }
 
-    /// Weighs its bins anew by those who were surely brought in: `core` counts them by bin, `strays` is the share of usual
-    /// accounts among them.
-    pub(crate) fn weigh_by(&mut self, core: &[u32], strays: f64, side: Side) {
-        let n = f64::from(core.iter().sum::<u32>());
+    /// Weighs its bins anew by those who were brought in: `counts` says how many of them are in each.
+    pub(crate) fn weigh_by(&mut self, counts: &[f64], side: Side) {
+        let n: f64 = counts.iter().sum();
         if n < LEAST_CORE {
             return;
         }
-        for (number, (bin, count)) in self.bins.iter_mut().zip(core).enumerate() {
-            let brought = ((f64::from(*count) / n - strays * bin.usual) / (1.0 - strays)).clamp(0.0, 1.0);
-            bin.set(brought, 0.5 / n, side, number);
+        for (number, (bin, count)) in self.bins.iter_mut().zip(counts).enumerate() {
+            bin.set(count / n, 0.5 / n, side, number);
         }
     }
 
-    /// Takes so much of what bins from `from` on say against anybody, and of the share that was brought in: `factor` is
-    /// from 0 to 1.
-    pub(crate) fn scale(&mut self, factor: f64, from: usize) {
+    /// Takes so much of the share that was brought in: `factor` is from 0 to 1.
+    pub(crate) fn scale(&mut self, factor: f64) {
         self.alpha *= factor;
-        self.scale_bins(factor, from);
-    }
-
-    /// The same without the share.
-    pub(crate) fn scale_bins(&mut self, factor: f64, from: usize) {
-        for bin in self.bins.iter_mut().skip(from).filter(|bin| bin.log_odds > 0.0) {
-            bin.log_odds *= factor;
-        }
     }
 }
 
@@ -140,10 +129,17 @@ impl Bin {
     /// Sets its evidence by the share that it has of those who were brought in.
     fn set(&mut self, brought: f64, least: f64, side: Side, number: usize) {
         let odds = libm::log((brought + least) / (self.usual + least)).clamp(-MOST, MOST);
-        self.log_odds = match side {
+        self.log_odds = side.of(number, odds);
+    }
+}
+
+impl Side {
+    /// What the evidence of a bin comes to.
+    pub(super) fn of(self, number: usize, odds: f64) -> f64 {
+        match self {
             Side::Only(only) if only != number => odds.min(0.0),
             _ => odds,
-        };
+        }
     }
 }
 
@@ -213,7 +209,7 @@ mod tests {
     fn those_who_were_surely_brought_in_tell_how_they_are() {
         let mut mixture = Mixture::of(&[100, 100], &[10, 990], Side::Any).expect("enough");
         assert_eq!(mixture.bins[1].log_odds, -MOST);
-        mixture.weigh_by(&[50, 50], 0.0, Side::Any);
+        mixture.weigh_by(&[50.0, 50.0], Side::Any);
         assert!((mixture.bins[1].log_odds - libm::log(0.5 / 0.99)).abs() < 0.05);
         assert_eq!(mixture.bins[0].log_odds, MOST);
         assert!(mixture.lift() > 40.0 && mixture.strays() < 0.02);

@@ -19,6 +19,7 @@ mod follow;
 mod gate;
 mod gathering;
 mod image;
+mod joint;
 mod look;
 mod mixture;
 mod quantile;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::campaign::{Campaign, Walk};
-use super::composition::{Composition, Group};
+use super::composition::{Composition, Group, Returning};
 use super::gate::WINDOWS_MAX;
 use super::gathering::{Gathering, Member};
 use super::image::Image;
@@ -24,7 +24,8 @@ saved!(Member { traits, events, bursts, partners });
 saved!(Bin { here, usual, log_odds, overfull });
 saved!(Mixture { alpha, support, bins });
 saved!(Image { values, weights });
-saved!(Group { locked, blind });
+saved!(Group { locked, blind, known });
+saved!(Returning { bursts, known });
 saved!(Composition {
     users,
     suspect,
@@ -36,6 +37,7 @@ saved!(Composition {
     network,
     device,
     images,
+    shared,
     repeats,
     returning,
     recurring,
@@ -190,6 +192,7 @@ impl Crowds {
         gates.save(to);
         bursts.table.save(to);
         bursts.next.save(to);
+        bursts.groups.save(to);
         open.save(to);
         campaigns.save(to);
         walking.save(to);
@@ -209,6 +212,7 @@ impl Crowds {
         crowds.gates = Table::load(from, part, awaited)?;
         crowds.bursts.table = Table::load(from, part + 1, awaited)?;
         crowds.bursts.next = Saved::load(from)?;
+        crowds.bursts.groups = Saved::load(from)?;
         crowds.open = Saved::load(from)?;
         crowds.campaigns = Saved::load(from)?;
         crowds.walking = Saved::load(from)?;
