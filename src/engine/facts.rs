@@ -37,7 +37,7 @@ pub(crate) struct Facts {
 impl Facts {
     /// Whether nothing says that the account cannot belong to a bought crowd.
     pub(super) fn can_join(&self) -> bool {
-        ![self.account_settled, self.account_paying, self.trusted].contains(&Some(true))
+        ![self.account_paying, self.trusted].contains(&Some(true))
     }
 
     /// Notes in the profiles that their owners were seen.

@@ -30,8 +30,8 @@ pub(crate) struct Campaign {
     pub(super) cleared_until: Option<Timestamp>,
     /// The walk along the trail that is under way.
     pub(super) walk: Option<Walk>,
-    /// Accounts that had come when the last walk began.
-    pub(super) walked: u64,
+    /// Accounts that had come when the last walk began, and when that was.
+    pub(super) walked: (u64, Timestamp),
 }
 
 /// A walk back along the trail of a target.
@@ -61,6 +61,11 @@ impl Campaign {
             self.members.insert(user);
         }
         self.facts.members = self.members.len() as u64;
+    }
+
+    /// Whether it is held against an account that it belongs to it.
+    pub(super) fn holds(&self, user: u64, at: Timestamp) -> bool {
+        !self.is_cleared(at) && self.members.contains(&user)
     }
 
     /// Takes what the crowd was judged to be.

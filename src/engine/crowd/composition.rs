@@ -115,9 +115,9 @@ pub(super) fn agreed(shares: &Shares, group: Group) -> f64 {
 const LARGE: u32 = 90;
 
 impl Composition {
-    /// Judges a crowd.
+    /// Judges a crowd by those who are counted; `all` are all of it.
     pub(crate) fn of(
-        crowd: &[&Member],
+        (crowd, all): (&[&Member], &[&Member]),
         sample: &Sample,
         returning: Returning,
         heard: &[bool; KINDS],
@@ -143,7 +143,7 @@ impl Composition {
         // Likeness takes long to look for, and says nothing alone.
         if composition.all_shares().iter().any(|share| *share > 0.0) {
             (composition.images, composition.device) = judge_devices(crowd, sample);
-            composition.guard_labs(crowd);
+            composition.guard_labs(all);
         }
         composition.shares = composition.all_shares();
         let unheard = composition.shares.iter_mut().zip(heard).filter(|(_, heard)| !**heard);

@@ -20,7 +20,8 @@ use crate::engine::entity::{Entity, EntityKind};
 use crate::engine::event::{Arrival, Event};
 use crate::engine::look::Look;
 use crate::engine::policy::Policy;
-use crate::engine::time::Timestamp;
+use crate::engine::table::Slot;
+use crate::engine::time::{Span, Timestamp};
 use crate::engine::timers::Timer;
 use crate::engine::verdict::Verdict;
 
@@ -28,8 +29,10 @@ use crate::engine::verdict::Verdict;
 const SUSPECT: f64 = 0.15;
 /// ... and it was judged by so many accounts.
 const USERS: u32 = 30;
-/// Corrections are looked for anew when so many times the accounts have come.
-const WALK_GROWTH: u64 = 2;
+/// Corrections are looked for anew when half as many accounts again have come ...
+const WALK_GROWTH: (u64, u64) = (3, 2);
+/// ... or any have, after so long.
+const WALK_AGAIN: Span = Span::from_secs(300);
 
 impl Engine {
     /// Leaves behind what the next judgements of the crowd need of a decision.
@@ -48,36 +51,34 @@ impl Engine {
         if !speaks {
             crowds.learn(seen);
         }
-        let Some(says) = &seen.says else { return };
-        if says.suspect >= SUSPECT && says.users >= USERS {
-            self.campaign(event, look.at, seen, says, cases);
+        let says = seen.says.as_ref().filter(|says| says.suspect >= SUSPECT && says.users >= USERS);
+        if says.is_some_and(|says| self.belongs(event, look.at, seen, says)) || seen.belongs {
+            self.grow(event, look.at, seen, cases);
         }
     }
 
-    /// Establishes the campaign on a target, or lets it grow by the actor if he belongs to it.
-    fn campaign(
-        &mut self,
-        event: &Event<'_>,
-        at: Timestamp,
-        seen: &CrowdLook,
-        says: &Says,
-        out: &mut Vec<Case>,
-    ) {
-        let Self { crowds: Some(crowds), policy, timers, .. } = self else { return };
-        if !crowds.establish(seen, policy, at) {
-            return;
-        }
-        if let Some(campaign) = crowds.campaigns.get_mut(&seen.key)
-            && is_member(policy, &says.evidence, says.prior)
-        {
-            if campaign.members.is_empty() {
+    /// Establishes the campaign on a target if its crowd is one, and says whether the actor belongs to it.
+    fn belongs(&mut self, event: &Event<'_>, at: Timestamp, seen: &CrowdLook, says: &Says) -> bool {
+        let Self { crowds: Some(crowds), policy, timers, .. } = self else { return false };
+        let Some(began) = crowds.establish((seen.key, seen.target), seen.gate, policy, at) else {
+            return false;
+        };
+        if let Some(campaign) = crowds.campaigns.get_mut(&seen.key).filter(|_| began) {
+            if campaign.name.is_empty() {
                 timers.set(at.after(policy.settings.retroactive_window), Timer::CrowdEnds { key: seen.key });
                 campaign.name = event.target.as_deref().unwrap_or_default().to_owned();
             }
-            crowds.join(seen.key, seen.traits.user, at);
-            if let (Some(target), Some(user)) = (&event.target, &event.user) {
-                self.add_to_campaign((seen.key, seen.target), target, user, at, out);
-            }
+            timers.set(at.after(WALK_AGAIN), Timer::CrowdEnds { key: seen.key });
+        }
+        is_member(policy, &says.evidence, says.prior)
+    }
+
+    /// Lets the campaign on a target grow by the actor.
+    fn grow(&mut self, event: &Event<'_>, at: Timestamp, seen: &CrowdLook, out: &mut Vec<Case>) {
+        let Some(crowds) = &mut self.crowds else { return };
+        crowds.join(seen.key, seen.traits.user, at);
+        if let (Some(target), Some(user)) = (&event.target, &event.user) {
+            self.add_to_campaign((seen.key, seen.target), target, user, at, out);
         }
     }
 
@@ -115,6 +116,7 @@ impl Engine {
         if quiet.is_some_and(|end| end <= now) {
             crowds.close(key, |gate| gate::set_open(gate, false));
         }
+        let walks = crowds.walk_again(key, policy, now);
         let retroactive = policy.settings.retroactive_window;
         let end = crowds.campaigns.get(&key).map(|campaign| {
             campaign.grown_at.after(retroactive).max(campaign.cleared_until.unwrap_or_default())
@@ -123,7 +125,8 @@ impl Engine {
             crowds.campaigns.remove(&key);
             crowds.walking.retain(|walking| *walking != key);
         }
-        if let Some(next) = [quiet, end].into_iter().flatten().filter(|end| *end > now).min() {
+        let again = walks.then(|| now.after(WALK_AGAIN));
+        if let Some(next) = [quiet, end, again].into_iter().flatten().filter(|end| *end > now).min() {
             timers.set(next, Timer::CrowdEnds { key });
         }
     }
@@ -162,33 +165,59 @@ impl Crowds {
         usual(actions, seen.action).actors.note(&seen.traits, seen.target, || !belongs());
     }
 
-    /// Whether the crowd on the target is established, now or since earlier; sends corrections on their way when it has
-    /// grown.
-    fn establish(&mut self, seen: &CrowdLook, policy: &Policy, at: Timestamp) -> bool {
-        let (Some(watched), Some(crowd)) = (&policy.crowds, self.open.get(&seen.key)) else { return false };
-        let known = self.campaigns.get(&seen.key).map(|campaign| campaign.walked);
-        if known.is_some_and(|walked| crowd.came < walked.saturating_mul(WALK_GROWTH)) {
-            return true;
+    /// Whether the crowd behind a gate is established, now or since earlier, and whether corrections were sent on their way,
+    /// which they are when it has grown.
+    fn establish(
+        &mut self,
+        (key, target): (u64, u64),
+        gate: Slot,
+        policy: &Policy,
+        at: Timestamp,
+    ) -> Option<bool> {
+        let (Some(watched), Some(crowd)) = (&policy.crowds, self.open.get(&key)) else { return None };
+        let known = self.campaigns.get(&key).map(|campaign| campaign.walked);
+        if known.is_some_and(|walked| !has_grown(crowd.came, at, walked)) {
+            return Some(false);
         }
+        let members = members(policy, crowd);
         if known.is_none() {
-            let members = members(policy, crowd);
             if members.len() < watched.campaign.members || self.campaigns.len() >= CAMPAIGNS_MAX {
-                return false;
+                return None;
             }
             let mut whole = self.campaigns.iter().filter(|(_, campaign)| campaign.part_of.is_none());
             let part_of = whole.find(|(_, campaign)| campaign.has_most_of(&members)).map(|(gate, _)| *gate);
-            self.campaigns.entry(seen.key).or_default().part_of = part_of;
+            self.campaigns.entry(key).or_default().part_of = part_of;
         }
-        let campaign = self.campaigns.entry(seen.key).or_default();
-        (campaign.target, campaign.walked) = (seen.target, crowd.came);
+        let campaign = self.campaigns.entry(key).or_default();
+        (campaign.target, campaign.walked) = (target, (crowd.came, at));
         campaign.judged(&crowd.composition);
         let until = at.before(policy.settings.retroactive_window);
-        campaign.walk = Some(Walk { at: gate::trail(self.gates.cells(seen.gate)), until, back: false });
-        if !self.walking.contains(&seen.key) {
-            self.walking.push(seen.key);
+        campaign.walk = Some(Walk { at: gate::trail(self.gates.cells(gate)), until, back: false });
+        if !self.walking.contains(&key) {
+            self.walking.push(key);
         }
-        true
+        members.into_iter().for_each(|user| self.join(key, user, at));
+        Some(true)
     }
+
+    /// Sends corrections on their way once more, for those who came since the last time; false when nobody did.
+    fn walk_again(&mut self, key: u64, policy: &Policy, now: Timestamp) -> bool {
+        let Some(campaign) = self.campaigns.get(&key).filter(|campaign| !campaign.is_cleared(now)) else {
+            return false;
+        };
+        let (target, walked) = (campaign.target, campaign.walked);
+        let suspicious = |crowd: &&Gathering| crowd.composition.suspect >= SUSPECT;
+        let due =
+            self.open.get(&key).filter(suspicious).is_some_and(|crowd| has_grown(crowd.came, now, walked));
+        let gate = self.gates.find(key, now).filter(|_| due);
+        gate.is_some_and(|gate| self.establish((key, target), gate, policy, now) == Some(true))
+    }
+}
+
+/// Whether so many have come since a walk that it is time for another one.
+fn has_grown(came: u64, at: Timestamp, (walked, then): (u64, Timestamp)) -> bool {
+    came.saturating_mul(WALK_GROWTH.1) >= walked.saturating_mul(WALK_GROWTH.0)
+        || (came > walked && at.since(then) >= WALK_AGAIN)
 }
 
 impl Crowds {

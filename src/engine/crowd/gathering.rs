@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::bursts::{Burst, Bursts, KEPT, Last, are_apart, shared};
 use super::composition::{Composition, KINDS, Returning};
 use super::sample::Sample;
-use super::traits::Traits;
+use super::traits::{COUNTED_BEHIND, Traits};
 use crate::engine::time::{Span, Timestamp};
 
 /// One account that acts on the target.
@@ -193,17 +193,43 @@ impl Gathering {
     }
 
     /// Judges it by the accounts that acted within the window before `at`. `heard` says which kinds of evidence count.
-    pub(crate) fn judge(
-        &mut self,
-        sample: &Sample,
-        bursts: &Bursts,
-        heard: &[bool; KINDS],
-        at: Timestamp,
-    ) {
+    pub(crate) fn judge(&mut self, sample: &Sample, bursts: &Bursts, heard: &[bool; KINDS], at: Timestamp) {
         let from = at.before(self.window);
-        let crowd: Vec<&Member> = self.members.iter().filter(|member| member.traits.at > from).collect();
-        self.composition = Composition::of(&crowd, sample, self.returning(bursts), heard);
+        let all: Vec<&Member> = self.members.iter().filter(|member| member.traits.at > from).collect();
+        let mut behind = BTreeMap::<u32, u32>::new();
+        let is_counted = |member: &&Member| {
+            let count = behind.entry(member.traits.address).or_default();
+            *count += 1;
+            member.traits.address == 0 || *count <= COUNTED_BEHIND
+        };
+        let crowd: Vec<&Member> = all.iter().copied().filter(is_counted).collect();
+        self.composition = Composition::of((&crowd, &all), sample, self.returning(bursts), heard);
         self.judged = (self.came, at);
+        if std::env::var("WD").is_ok() && self.composition.suspect > 0.1 {
+            // DEBUG
+            eprintln!(
+                "J t={:x} at={} came={} users={} susp={:.2} shares={:.2?} locked={} known={} net={:?} coh={} dev={:?}",
+                self.target,
+                at.millis(),
+                self.came,
+                crowd.len(),
+                self.composition.suspect,
+                self.composition.shares,
+                self.composition.group.locked,
+                self.composition.group.known,
+                self.composition.network.as_ref().map(|m| m
+                    .bins
+                    .iter()
+                    .map(|b| ((b.here * 100.) as i32, (b.usual * 100.) as i32, (b.log_odds * 10.) as i32))
+                    .collect::<Vec<_>>()),
+                self.composition.cohorts.len(),
+                self.composition.device.as_ref().map(|m| m
+                    .bins
+                    .iter()
+                    .map(|b| ((b.here * 100.) as i32, (b.usual * 100.) as i32, (b.log_odds * 10.) as i32))
+                    .collect::<Vec<_>>())
+            ); // DEBUG
+        } // DEBUG
     }
 
     /// Whether it was ever judged.

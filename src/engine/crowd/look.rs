@@ -31,6 +31,8 @@ pub(crate) struct CrowdLook {
     /// The gate's record.
     pub(super) gate: table::Slot,
     pub(super) traits: Traits,
+    /// The actor belongs to the campaign on the target.
+    pub(crate) belongs: bool,
     /// What the crowd says, when it says anything.
     pub(crate) says: Option<Says>,
 }
@@ -73,7 +75,8 @@ impl Engine {
         let Self { crowds: Some(crowds), policy, timers, .. } = self else { return };
         let gate = open(&mut crowds.gates, key, look.at);
         let owner = event.target_owner.as_deref().map(|owner| self.seed.bytes(owner.as_bytes()));
-        let mut seen = CrowdLook { key, target, owner, action, gate, traits, says: None };
+        let belongs = crowds.campaigns.get(&key).is_some_and(|campaign| campaign.holds(user, look.at));
+        let mut seen = CrowdLook { key, target, owner, action, gate, traits, belongs, says: None };
         crowds.note(&seen, people, policy, timers);
         seen.says = crowds.says(&seen, policy);
         fill(&self.plan.crowd, &seen, &mut look.slots);

@@ -38,4 +38,4 @@ pub(crate) use self::gate::WINDOWS_MAX;
 pub(crate) use self::look::CrowdLook;
 pub(crate) use self::state::Crowds;
 pub(crate) use self::traits::ATTRIBUTES_MAX;
-pub(crate) use self::weigh::{Verdicts, score};
+pub(crate) use self::weigh::{BELONGS, Verdicts, score};

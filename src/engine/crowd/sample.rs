@@ -2,12 +2,12 @@
 //!
 //! A ring of rows, one a user, that spans an hour or so and thus moves with the time of day and with every wave of
 //! registrations. Who is taken is decided by a keyed hash, which nobody outside can aim at. No minute and no target fills
-//! more than a small part of it, so that what floods in within minutes does not become what is usual; and nobody is taken
+//! more than a small part of it, no address more than a few rows, so that what floods in within minutes does not become what is usual; and nobody is taken
 //! against whom his crowd speaks, or who is known to have been brought in.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::traits::{AGES, ATTRIBUTES_MAX, NEIGHBOURS, Traits};
+use super::traits::{AGES, ATTRIBUTES_MAX, COUNTED_BEHIND, NEIGHBOURS, Traits};
 use crate::engine::time::Timestamp;
 
 /// Rows.
@@ -43,6 +43,7 @@ pub(crate) struct Sample {
 struct Counts {
     users: BTreeSet<u64>,
     targets: BTreeMap<u32, u32>,
+    addresses: BTreeMap<u32, u32>,
     cohorts: BTreeMap<u32, u32>,
     ages: [u32; AGES],
     /// Of young accounts, and of others.
@@ -88,7 +89,10 @@ impl Sample {
         }
         let row = (*traits, (target >> 32) as u32);
         let of_target = self.counts.targets.get(&row.1).copied().unwrap_or(0);
-        if of_target as usize >= (self.rows.len() / TARGET_PART).max(8) || !self.has_slot(traits.at) {
+        let behind = self.counts.addresses.get(&traits.address).copied().unwrap_or(0);
+        let is_full =
+            of_target as usize >= (self.rows.len() / TARGET_PART).max(8) || behind >= COUNTED_BEHIND;
+        if is_full || !self.has_slot(traits.at) {
             return;
         }
         if self.rows.len() < ROWS {
@@ -162,6 +166,7 @@ impl Counts {
         Self {
             users: BTreeSet::new(),
             targets: BTreeMap::new(),
+            addresses: BTreeMap::new(),
             cohorts: BTreeMap::new(),
             ages: [0; AGES],
             neighbours: [[0; NEIGHBOURS]; 2],
@@ -173,6 +178,9 @@ impl Counts {
     fn add(&mut self, (traits, target): &(Traits, u32)) {
         self.users.insert(traits.user);
         *self.targets.entry(*target).or_default() += 1;
+        if traits.address != 0 {
+            *self.addresses.entry(traits.address).or_default() += 1;
+        }
         if traits.cohort != 0 {
             *self.cohorts.entry(traits.cohort).or_default() += 1;
         }
@@ -187,6 +195,7 @@ impl Counts {
     fn remove(&mut self, (traits, target): &(Traits, u32)) {
         self.users.remove(&traits.user);
         take(&mut self.targets, *target);
+        take(&mut self.addresses, traits.address);
         take(&mut self.cohorts, traits.cohort);
         self.ages[usize::from(traits.age)] -= 1;
         self.neighbours[usize::from(traits.is_young())][usize::from(traits.neighbours)] -= 1;
@@ -275,6 +284,17 @@ mod tests {
         (0..500).for_each(|user| sample.note(&traits(user, user as i64), user << 32, || user % 2 == 0));
         assert!(!sample.rows.is_empty());
         assert!(sample.rows.iter().all(|(row, _)| row.cohort.is_multiple_of(2)));
+    }
+
+    #[test]
+    fn one_exit_is_a_few_rows_however_many_are_behind_it() {
+        let mut sample = Sample::new();
+        for user in 0..400 {
+            let address = if user % 2 == 0 { 9 } else { 100 + user as u32 };
+            sample.note(&Traits { address, ..traits(user, user as i64) }, user << 32, || true);
+        }
+        let behind = sample.rows.iter().filter(|(row, _)| row.address == 9).count();
+        assert_eq!((behind, sample.rows.len()), (COUNTED_BEHIND as usize, 200 + COUNTED_BEHIND as usize));
     }
 
     #[test]
