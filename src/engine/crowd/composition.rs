@@ -58,6 +58,8 @@ pub(crate) struct Composition {
     /// Addresses behind which several accounts near the images are, ascending, with how many: one device image behind one
     /// exit is a lab.
     pub(super) shared: Vec<(u32, u32)>,
+    /// Addresses for each account near the images, 1 at most.
+    pub(super) spread: f64,
     pub(super) repeats: Option<Mixture>,
     pub(super) returning: Returning,
     pub(super) recurring: Option<Mixture>,
@@ -131,10 +133,11 @@ impl Composition {
             age: judge_ages(crowd, sample),
             cohort,
             cohorts,
-            network: judge_network(crowd, sample),
+            network: judge_network(all, sample),
             device: None,
             images: Vec::new(),
             shared: Vec::new(),
+            spread: 0.0,
             repeats: judge_repeats(crowd),
             recurring: judge_recurring(crowd, &returning.bursts),
             lockstep: judge_lockstep(crowd),
@@ -169,8 +172,8 @@ impl Composition {
                 *near.entry(member.traits.address).or_default() += 1;
             }
         }
-        let spread = if users == 0 { 0.0 } else { near.len() as f64 / f64::from(users) };
-        self.device.iter_mut().for_each(|device| device.scale(spread));
+        self.spread = if users == 0 { 0.0 } else { near.len() as f64 / f64::from(users) };
+        self.device.iter_mut().for_each(|device| device.scale(self.spread));
         self.shared = near.into_iter().filter(|(_, accounts)| *accounts > 1).collect();
     }
 
@@ -240,12 +243,15 @@ impl Composition {
         })
     }
 
-    /// How much of what a kind of evidence has against an account counts: likeness by how many like it share its address.
+    /// How much of what a kind of evidence has against an account counts: likeness as far as those who are alike have
+    /// addresses of their own, and it has.
     fn counts(&self, kind: Kind, traits: &Traits) -> f64 {
         let shared = || self.shared.binary_search_by_key(&traits.address, |(address, _)| *address).ok();
         match kind {
             Kind::Device if traits.address == 0 => 0.0,
-            Kind::Device => shared().map_or(1.0, |place| 1.0 / f64::from(self.shared[place].1.max(1))),
+            Kind::Device => {
+                self.spread / shared().map_or(1.0, |place| f64::from(self.shared[place].1.max(1)))
+            }
             _ => 1.0,
         }
     }
@@ -330,10 +336,13 @@ fn judge_cohorts(crowd: &[&Member], sample: &Sample) -> (Vec<u32>, Option<Mixtur
     (counts.into_keys().collect(), Mixture::of(&here, &usual, Side::Any))
 }
 
-/// Against ordinary accounts of the same ages: newcomers come from addresses that are new here, too.
-fn judge_network(crowd: &[&Member], sample: &Sample) -> Option<Mixture> {
-    let (mut here, mut of_young) = ([0; NEIGHBOURS], 0);
-    for member in crowd.iter().filter(|member| member.traits.neighbours != 0) {
+/// Against ordinary accounts of the same ages and the same time: newcomers come from addresses that are new here, too, and
+/// as a day goes on people are seen behind every address. All count who share one: without them, the others would be alone
+/// unusually often.
+fn judge_network(all: &[&Member], sample: &Sample) -> Option<Mixture> {
+    let (mut here, mut of_young, since) = ([0; NEIGHBOURS], 0, sample.since());
+    let meanwhile = |member: &&&Member| member.traits.neighbours != 0 && member.traits.at >= since;
+    for member in all.iter().filter(meanwhile) {
         here[usize::from(member.traits.neighbours)] += 1;
         of_young += u32::from(member.traits.is_young());
     }

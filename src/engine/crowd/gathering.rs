@@ -205,31 +205,6 @@ impl Gathering {
         let crowd: Vec<&Member> = all.iter().copied().filter(is_counted).collect();
         self.composition = Composition::of((&crowd, &all), sample, self.returning(bursts), heard);
         self.judged = (self.came, at);
-        if std::env::var("WD").is_ok() && self.composition.suspect > 0.1 {
-            // DEBUG
-            eprintln!(
-                "J t={:x} at={} came={} users={} susp={:.2} shares={:.2?} locked={} known={} net={:?} coh={} dev={:?}",
-                self.target,
-                at.millis(),
-                self.came,
-                crowd.len(),
-                self.composition.suspect,
-                self.composition.shares,
-                self.composition.group.locked,
-                self.composition.group.known,
-                self.composition.network.as_ref().map(|m| m
-                    .bins
-                    .iter()
-                    .map(|b| ((b.here * 100.) as i32, (b.usual * 100.) as i32, (b.log_odds * 10.) as i32))
-                    .collect::<Vec<_>>()),
-                self.composition.cohorts.len(),
-                self.composition.device.as_ref().map(|m| m
-                    .bins
-                    .iter()
-                    .map(|b| ((b.here * 100.) as i32, (b.usual * 100.) as i32, (b.log_odds * 10.) as i32))
-                    .collect::<Vec<_>>())
-            ); // DEBUG
-        } // DEBUG
     }
 
     /// Whether it was ever judged.

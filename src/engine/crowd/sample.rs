@@ -128,6 +128,11 @@ impl Sample {
         self.pace.0 <= SLOT_ROWS || self.rows.len() < FEW
     }
 
+    /// From when on it tells who acts.
+    pub(crate) fn since(&self) -> Timestamp {
+        self.rows.iter().map(|(traits, _)| traits.at).min().unwrap_or_default()
+    }
+
     /// Accounts by bin of age, unknown included.
     pub(crate) fn ages(&self) -> &[u32; AGES] {
         &self.counts.ages

@@ -38,6 +38,7 @@ saved!(Composition {
     device,
     images,
     shared,
+    spread,
     repeats,
     returning,
     recurring,
