@@ -35,8 +35,8 @@ const RECURRING: [u32; 2] = [9_500, 500];
 const LOCKSTEP: [u32; 2] = [9_970, 30];
 const PARTNERS: u32 = 5;
 
-/// Kinds that are weighed together.
-const TOGETHER: [Kind; 4] = [Kind::Age, Kind::Cohort, Kind::Device, Kind::Network];
+/// Kinds that are weighed together whatever each says alone.
+const TRAITS: [Kind; 4] = [Kind::Age, Kind::Cohort, Kind::Device, Kind::Network];
 
 /// A crowd, judged.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -207,7 +207,7 @@ impl Composition {
         let all: Vec<Column> =
             columns.iter().map(|(_, column)| column.clone()).chain(self.repeated(crowd)).collect();
         let sure = brought(&all, at_first);
-        for (kind, column) in columns.iter().filter(|(kind, _)| TOGETHER.contains(kind)) {
+        for (kind, column) in &columns {
             let counts = column.count(&sure);
             if let Some(mixture) = self.mixture_mut(*kind) {
                 mixture.weigh_by(&counts, column.side);
@@ -218,7 +218,7 @@ impl Composition {
     /// One kind of evidence of the accounts of a crowd.
     fn column(&self, kind: Kind, crowd: &[&Member]) -> Option<Column> {
         let mixture = self.mixture(kind).as_ref()?;
-        if mixture.alpha == 0.0 && !TOGETHER.contains(&kind) {
+        if mixture.alpha == 0.0 && !TRAITS.contains(&kind) {
             return None;
         }
         let bin = |member: &&Member| {
@@ -400,12 +400,12 @@ fn judge_repeats(crowd: &[&Member]) -> Option<Mixture> {
 
 fn judge_recurring(crowd: &[&Member], returning: &[Burst]) -> Option<Mixture> {
     let back = crowd.iter().filter(|member| returns(member, returning)).count() as u32;
-    Mixture::of(&[crowd.len() as u32 - back, back], &RECURRING, Side::Only(1))
+    Mixture::of_group(&[crowd.len() as u32 - back, back], &RECURRING, side(Kind::Recurring))
 }
 
 fn judge_lockstep(crowd: &[&Member]) -> Option<Mixture> {
     let locked = crowd.iter().filter(|member| is_in_lockstep(member)).count() as u32;
-    Mixture::of(&[crowd.len() as u32 - locked, locked], &LOCKSTEP, Side::Only(1))
+    Mixture::of_group(&[crowd.len() as u32 - locked, locked], &LOCKSTEP, side(Kind::Lockstep))
 }
 
 fn repeats_bin(member: &Member) -> usize {
@@ -416,7 +416,9 @@ fn repeats_bin(member: &Member) -> usize {
 fn side(kind: Kind) -> Side {
     match kind {
         Kind::Network => Side::Only(ALONE - 1),
-        Kind::Recurring | Kind::Lockstep => Side::Only(1),
+        Kind::Lockstep => Side::Only(1),
+        // Who is there for the first time is no stranger for that: meetings say it.
+        Kind::Recurring => Side::Alone(1),
         _ => Side::Any,
     }
 }

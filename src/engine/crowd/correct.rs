@@ -87,7 +87,11 @@ impl Engine {
         let member = crowds.open.get(&found.key).and_then(|crowd| crowd.of(found.entry.traits.user));
         let (target, composition, traits) = (campaign.target, &campaign.composition, &found.entry.traits);
         let Some(told) = &found.entry.told else { return };
-        let belongs = campaign.holds(traits.user, self.now);
+        let belongs = crowds.belongs(found.key, traits.user, self.now);
+        let came = campaign.walked.0;
+        if campaign.part_of.is_some_and(|whole| crowds.is_bystander((whole, came), traits.user, self.now)) {
+            return;
+        }
         let evidence = evidence(composition, traits, member);
         if evidence.is_none() && !belongs {
             return;

@@ -1,7 +1,7 @@
 //! Follow: what a decision leaves behind for the next judgements of crowds: an entry of the trail, ordinary actors, and
 //! the growth of campaigns.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::campaign::{Campaign, Walk};
 use super::entry::{self, Stand};
@@ -28,7 +28,9 @@ use crate::engine::verdict::Verdict;
 /// A crowd is established when two families agree that so much of it was brought in ...
 const SUSPECT: f64 = 0.15;
 /// ... and it was judged by so many accounts.
-const USERS: u32 = 30;
+const USERS: u32 = 15;
+/// What a campaign's members do besides draws crowds of at most this part of it.
+const BESIDES: u64 = 4;
 /// Corrections are looked for anew when half as many accounts again have come ...
 const WALK_GROWTH: (u64, u64) = (3, 2);
 /// ... or any have, after so long.
@@ -179,13 +181,16 @@ impl Crowds {
         if known.is_some_and(|walked| !has_grown(crowd.came, at, walked)) {
             return Some(false);
         }
-        let members = members(policy, crowd);
+        let mut members = members(policy, crowd);
+        let part_of =
+            known.map_or(crowd.part_of, |_| self.campaigns.get(&key).and_then(|known| known.part_of));
+        if let Some(whole) = part_of {
+            members.retain(|user| !self.is_bystander((whole, crowd.came), *user, at));
+        }
         if known.is_none() {
             if members.len() < watched.campaign.members || self.campaigns.len() >= CAMPAIGNS_MAX {
                 return None;
             }
-            let mut whole = self.campaigns.iter().filter(|(_, campaign)| campaign.part_of.is_none());
-            let part_of = whole.find(|(_, campaign)| campaign.has_most_of(&members)).map(|(gate, _)| *gate);
             self.campaigns.entry(key).or_default().part_of = part_of;
         }
         let campaign = self.campaigns.entry(key).or_default();
@@ -236,6 +241,39 @@ impl Crowds {
             }
         }
     }
+}
+
+impl Crowds {
+    /// Whether an account belongs to the campaign on a target, or to the one that its crowd is a part of.
+    pub(super) fn belongs(&self, gate: u64, user: u64, at: Timestamp) -> bool {
+        let holds = |gate: u64| self.campaigns.get(&gate).is_some_and(|campaign| campaign.holds(user, at));
+        holds(gate) || self.open.get(&gate).and_then(|crowd| crowd.part_of).is_some_and(holds)
+    }
+
+    /// Whether an account is in a crowd only by chance that a campaign's members draw besides: `came` accounts came to it.
+    /// Small crowds tell those who were brought in badly apart, and the campaign knows its own.
+    pub(super) fn is_bystander(&self, (whole, came): (u64, u64), user: u64, at: Timestamp) -> bool {
+        self.campaigns.get(&whole).is_some_and(|whole| {
+            let members = whole.members.len() as u64;
+            whole.is_cleared(at)
+                || (came.saturating_mul(BESIDES) <= members && !whole.members.contains(&user))
+        })
+    }
+}
+
+/// The campaign to which most of those belong whom a crowd speaks against.
+pub(super) fn part_of(
+    campaigns: &BTreeMap<u64, Campaign>,
+    (key, crowd): (u64, &Gathering),
+    policy: &Policy,
+) -> Option<u64> {
+    if let Some(known) = campaigns.get(&key) {
+        return known.part_of;
+    }
+    let members = members(policy, crowd);
+    let mut wholes = campaigns.iter().filter(|(_, campaign)| campaign.part_of.is_none());
+    let most = |(_, campaign): &(&u64, &Campaign)| campaign.has_most_of(&members);
+    wholes.find(most).filter(|_| !members.is_empty()).map(|(gate, _)| *gate)
 }
 
 /// Those whom a crowd alone makes members.

@@ -46,6 +46,8 @@ pub(crate) struct Gathering {
     pub(crate) came: u64,
     /// When it was judged: how many had come, and the time.
     pub(super) judged: (u64, Timestamp),
+    /// The gate of a campaign to which most of those belong whom it speaks against: what they do here besides.
+    pub(super) part_of: Option<u64>,
     pub(crate) composition: Composition,
     /// Where each account is in the ring; follows from the ring.
     pub(super) places: BTreeMap<u64, u32>,
@@ -67,7 +69,7 @@ const NEIGHBOURS: usize = 64;
 const NEAR: Span = Span::from_secs(3600);
 
 /// It is judged first when so many have come.
-const FIRST: u64 = 15;
+const FIRST: u64 = 10;
 /// And again after this, if some came.
 const AGAIN: Span = Span::from_secs(30);
 /// But no sooner than this once it is large.
@@ -273,7 +275,7 @@ mod tests {
                 times.push(n + 1);
             }
         }
-        assert_eq!(times[..3], [15, 18, 22]);
+        assert_eq!(times[..3], [10, 12, 15]);
         assert!(times.len() < 40, "{times:?}");
         assert!(*times.last().expect("some") > 2700);
     }

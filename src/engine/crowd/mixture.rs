@@ -37,10 +37,14 @@ pub(crate) enum Side {
     Any,
     /// This one alone; the others speak for nobody's being brought in.
     Only(usize),
+    /// This one alone; the others say nothing.
+    Alone(usize),
 }
 
 /// Accounts of a crowd that it takes, at least.
 pub(crate) const LEAST_HERE: u32 = 15;
+/// Of a group that meets again and again.
+const LEAST_GROUP: u32 = 8;
 /// Ordinary accounts that it takes, at least.
 pub(crate) const LEAST_USUAL: u32 = 200;
 /// And so many where they are told apart.
@@ -64,8 +68,14 @@ impl Mixture {
 
     /// The same where ordinary accounts are few.
     pub(crate) fn of_few(here: &[u32], usual: &[u32], side: Side) -> Option<Self> {
+        let enough = here.iter().sum::<u32>() >= LEAST_HERE && usual.iter().sum::<u32>() >= LEAST_FEW;
+        if enough { Self::of_group(here, usual, side) } else { None }
+    }
+
+    /// The same of what is so unusual that few tell it: to meet again and again.
+    pub(crate) fn of_group(here: &[u32], usual: &[u32], side: Side) -> Option<Self> {
         let (n, ordinary) = (here.iter().sum::<u32>(), usual.iter().sum::<u32>());
-        if n < LEAST_HERE || ordinary < LEAST_FEW {
+        if n < LEAST_GROUP || ordinary == 0 {
             return None;
         }
         let (total, all) = (f64::from(n), f64::from(ordinary));
@@ -138,6 +148,7 @@ impl Side {
     pub(super) fn of(self, number: usize, odds: f64) -> f64 {
         match self {
             Side::Only(only) if only != number => odds.min(0.0),
+            Side::Alone(only) if only != number => 0.0,
             _ => odds,
         }
     }
@@ -146,7 +157,7 @@ impl Side {
 /// The share of the crowd that overfull bins hold beyond their usual share of those who are as usual.
 fn alpha(bins: &mut [Bin], sizes: (f64, f64), side: Side) -> f64 {
     for (number, bin) in bins.iter_mut().enumerate() {
-        let may = side == Side::Any || side == Side::Only(number);
+        let may = [Side::Any, Side::Only(number), Side::Alone(number)].contains(&side);
         bin.overfull = may && bin.is_overfull(sizes);
     }
     let (here, usual) = overfull(bins);
@@ -199,6 +210,8 @@ mod tests {
         assert!(any.bins[1].log_odds > 1.0);
         let other = Mixture::of(&here, &usual, Side::Only(0)).expect("enough");
         assert_eq!(other.alpha, 0.0);
+        let alone = Mixture::of(&here, &usual, Side::Alone(1)).expect("enough");
+        assert!(alone.bins[1].log_odds > 1.0 && alone.bins[0].log_odds == 0.0);
         let only = Mixture::of(&here, &usual, Side::Only(1)).expect("enough");
         assert!(only.bins[1].log_odds > 1.0 && only.bins[0].log_odds <= 0.0 && only.bins[2].log_odds <= 0.0);
     }
@@ -219,5 +232,9 @@ mod tests {
     fn few_say_nothing() {
         assert_eq!(Mixture::of(&[14, 0], &[100, 900], Side::Any), None);
         assert_eq!(Mixture::of(&[200, 0], &[10, 90], Side::Any), None);
+        assert!(
+            Mixture::of_group(&[0, 8], &[9_970, 30], Side::Only(1)).is_some_and(|group| group.alpha > 0.9)
+        );
+        assert_eq!(Mixture::of_group(&[0, 7], &[9_970, 30], Side::Only(1)), None);
     }
 }

@@ -76,7 +76,8 @@ impl Saved for Gathering {
         ((*opened_at, *busy_at), *window).save(to);
         burst.save(to);
         votes.save(to);
-        let Self { members, next, came, judged, composition, .. } = self;
+        let Self { members, next, came, judged, part_of, composition, .. } = self;
+        part_of.save(to);
         members.save(to);
         ((*next, *came), *judged).save(to);
         composition.save(to);
@@ -86,6 +87,7 @@ impl Saved for Gathering {
         let ((target, action), owner) = Saved::load(from)?;
         let ((opened_at, busy_at), window) = Saved::load(from)?;
         let (burst, votes) = (Saved::load(from)?, Saved::load(from)?);
+        let part_of = Saved::load(from)?;
         let members: Vec<Member> = Saved::load(from)?;
         let ((next, came), judged) = Saved::load(from)?;
         let composition = Saved::load(from)?;
@@ -103,6 +105,7 @@ impl Saved for Gathering {
             next,
             came,
             judged,
+            part_of,
             composition,
             places,
         };
