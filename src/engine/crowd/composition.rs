@@ -10,6 +10,7 @@
 use std::collections::BTreeMap;
 
 use super::bursts::Burst;
+use super::campaign::Cohorts;
 use super::evidence::{Kind, Weighed};
 use super::gathering::Member;
 use super::image::{AGREEMENTS, Device, Image, NEAR};
@@ -121,10 +122,10 @@ impl Composition {
     pub(crate) fn of(
         (crowd, all): (&[&Member], &[&Member]),
         sample: &Sample,
-        returning: Returning,
+        (returning, known): (Returning, Option<&Cohorts>),
         heard: &[bool; KINDS],
     ) -> Self {
-        let (cohorts, cohort) = judge_cohorts(crowd, sample);
+        let (cohorts, cohort) = judge_cohorts(crowd, sample, known);
         let mut composition = Self {
             users: crowd.len() as u32,
             suspect: 0.0,
@@ -158,7 +159,7 @@ impl Composition {
         };
         composition.suspect = agreed(&composition.shares, composition.group);
         if composition.suspect > 0.0 {
-            composition.weigh_jointly(crowd);
+            composition.weigh_jointly(crowd, known);
         }
         composition
     }
@@ -192,7 +193,7 @@ impl Composition {
 
     /// Weighs all traits together, beginning with those in the overfull bins of the trait with the largest lift: they were
     /// surely brought in.
-    fn weigh_jointly(&mut self, crowd: &[&Member]) {
+    fn weigh_jointly(&mut self, crowd: &[&Member], known: Option<&Cohorts>) {
         let lift = |kind: &Kind| self.mixture(*kind).as_ref().map_or(0.0, Mixture::lift);
         let Some(best) = Kind::ALL.into_iter().max_by(|a, b| lift(a).total_cmp(&lift(b))) else { return };
         let Some(mixture) = self.mixture(best) else { return };
@@ -208,7 +209,13 @@ impl Composition {
             columns.iter().map(|(_, column)| column.clone()).chain(self.repeated(crowd)).collect();
         let sure = brought(&all, at_first);
         for (kind, column) in &columns {
-            let counts = column.count(&sure);
+            let mut counts = column.count(&sure);
+            if let (Kind::Cohort, Some(known)) = (kind, known) {
+                for (cohort, count) in known {
+                    let bin = self.cohort_bin(*cohort).and_then(|bin| counts.get_mut(bin));
+                    bin.into_iter().for_each(|all| *all += f64::from(*count));
+                }
+            }
             if let Some(mixture) = self.mixture_mut(*kind) {
                 mixture.weigh_by(&counts, column.side);
             }
@@ -300,7 +307,9 @@ impl Composition {
         let mixture = self.mixture(kind).as_ref()?;
         let bin = mixture.bins.get(self.bin(kind, traits, member)?)?;
         let counts = if bin.log_odds > 0.0 { self.counts(kind, traits) } else { 1.0 };
-        let log_odds = bin.log_odds * counts;
+        // Who was in an earlier burst of the group has met it, if not often enough to have partners.
+        let met = kind == Kind::Lockstep && self.bin(Kind::Recurring, traits, member) == Some(1);
+        let log_odds = if met { bin.log_odds.max(0.0) } else { bin.log_odds * counts };
         Some(Weighed { log_odds, here: bin.here, usual: bin.usual, support: mixture.support })
     }
 
@@ -316,9 +325,9 @@ fn judge_ages(crowd: &[&Member], sample: &Sample) -> Option<Mixture> {
     Mixture::of(&here[1..], &sample.ages()[1..], Side::Any)
 }
 
-/// Cohorts that several of the crowd share are bins of their own.
-fn judge_cohorts(crowd: &[&Member], sample: &Sample) -> (Vec<u32>, Option<Mixture>) {
-    let mut counts: BTreeMap<u32, u32> = BTreeMap::new();
+/// Cohorts that several share are bins of their own, of the crowd and of those of its campaign who are known.
+fn judge_cohorts(crowd: &[&Member], sample: &Sample, known: Option<&Cohorts>) -> (Vec<u32>, Option<Mixture>) {
+    let mut counts: Cohorts = known.cloned().unwrap_or_default();
     for member in crowd.iter().filter(|member| member.traits.cohort != 0) {
         *counts.entry(member.traits.cohort).or_default() += 1;
     }

@@ -105,12 +105,12 @@ impl Engine {
             return;
         }
         let stand = self.revise(told, found.entry.stand, weighed, traits.at);
-        let (place, key, user) = (found.place, found.key, traits.user);
+        let (place, key) = (found.place, found.key);
         if let Some(crowds) = &mut self.crowds {
             crowds.trail.amend(place, key, 0, &stand.words());
             if let Some(campaign) = crowds.campaigns.get_mut(&key) {
                 campaign.facts.corrected += 1;
-                campaign.join(user, campaign.grown_at);
+                campaign.join(traits, campaign.grown_at);
             }
         }
         if let (Some(name), Some(account)) = (&told.event.target, &told.event.user) {

@@ -1,7 +1,7 @@
 //! Follow: what a decision leaves behind for the next judgements of crowds: an entry of the trail, ordinary actors, and
 //! the growth of campaigns.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::campaign::{Campaign, Walk};
 use super::entry::{self, Stand};
@@ -9,6 +9,7 @@ use super::gate;
 use super::gathering::{Gathering, Member};
 use super::look::{CrowdLook, Says};
 use super::state::{CAMPAIGNS_MAX, Crowds, usual};
+use super::traits::Traits;
 use super::weigh::{evidence, is_member, prior, score, sums};
 use crate::engine::Engine;
 use crate::engine::binding::entity_key;
@@ -29,6 +30,8 @@ use crate::engine::verdict::Verdict;
 const SUSPECT: f64 = 0.15;
 /// ... and it was judged by so many accounts.
 const USERS: u32 = 15;
+/// A campaign is remembered for so long after it has grown, at least: who pushes once pushes again.
+const REMEMBERED: Span = Span::from_secs(3 * 86_400);
 /// What a campaign's members do besides draws crowds of at most this part of it.
 const BESIDES: u64 = 4;
 /// Corrections are looked for anew when half as many accounts again have come ...
@@ -78,7 +81,7 @@ impl Engine {
     /// Lets the campaign on a target grow by the actor.
     fn grow(&mut self, event: &Event<'_>, at: Timestamp, seen: &CrowdLook, out: &mut Vec<Case>) {
         let Some(crowds) = &mut self.crowds else { return };
-        crowds.join(seen.key, seen.traits.user, at);
+        crowds.join(seen.key, &seen.traits, at);
         if let (Some(target), Some(user)) = (&event.target, &event.user) {
             self.add_to_campaign((seen.key, seen.target), target, user, at, out);
         }
@@ -121,7 +124,10 @@ impl Engine {
         let walks = crowds.walk_again(key, policy, now);
         let retroactive = policy.settings.retroactive_window;
         let end = crowds.campaigns.get(&key).map(|campaign| {
-            campaign.grown_at.after(retroactive).max(campaign.cleared_until.unwrap_or_default())
+            campaign
+                .grown_at
+                .after(retroactive.max(REMEMBERED))
+                .max(campaign.cleared_until.unwrap_or_default())
         });
         if end.is_some_and(|end| end <= now) {
             crowds.campaigns.remove(&key);
@@ -185,7 +191,7 @@ impl Crowds {
         let part_of =
             known.map_or(crowd.part_of, |_| self.campaigns.get(&key).and_then(|known| known.part_of));
         if let Some(whole) = part_of {
-            members.retain(|user| !self.is_bystander((whole, crowd.came), *user, at));
+            members.retain(|user, _| !self.is_bystander((whole, crowd.came), *user, at));
         }
         if known.is_none() {
             if members.len() < watched.campaign.members || self.campaigns.len() >= CAMPAIGNS_MAX {
@@ -201,7 +207,7 @@ impl Crowds {
         if !self.walking.contains(&key) {
             self.walking.push(key);
         }
-        members.into_iter().for_each(|user| self.join(key, user, at));
+        members.into_values().for_each(|traits| self.join(key, &traits, at));
         Some(true)
     }
 
@@ -233,11 +239,11 @@ impl Crowds {
     }
 
     /// Notes a member of a campaign, and of the one that it is a part of.
-    pub(super) fn join(&mut self, gate: u64, user: u64, at: Timestamp) {
+    pub(super) fn join(&mut self, gate: u64, traits: &Traits, at: Timestamp) {
         let whole = self.whole_of(gate).map(|(whole, _)| whole);
         for key in [Some(gate), whole].into_iter().flatten() {
             if let Some(campaign) = self.campaigns.get_mut(&key) {
-                campaign.join(user, at);
+                campaign.join(traits, at);
             }
         }
     }
@@ -277,13 +283,13 @@ pub(super) fn part_of(
 }
 
 /// Those whom a crowd alone makes members.
-fn members(policy: &Policy, crowd: &Gathering) -> BTreeSet<u64> {
+fn members(policy: &Policy, crowd: &Gathering) -> BTreeMap<u64, Traits> {
     let prior = prior(&policy.settings, crowd.composition.suspect);
     let belongs = |member: &&Member| {
         let evidence = evidence(&crowd.composition, &member.traits, Some(member));
         evidence.is_some_and(|evidence| is_member(policy, &evidence, prior))
     };
-    crowd.members.iter().filter(belongs).map(|member| member.traits.user).collect()
+    crowd.members.iter().filter(belongs).map(|member| (member.traits.user, member.traits)).collect()
 }
 
 /// Whether a crowd says more against the actor than for him.

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::bursts::{Burst, Bursts, KEPT, Last, are_apart, shared};
+use super::campaign::Cohorts;
 use super::composition::{Composition, KINDS, Returning};
 use super::sample::Sample;
 use super::traits::{COUNTED_BEHIND, Traits};
@@ -69,7 +70,7 @@ const NEIGHBOURS: usize = 64;
 const NEAR: Span = Span::from_secs(3600);
 
 /// It is judged first when so many have come.
-const FIRST: u64 = 10;
+const FIRST: u64 = 8;
 /// And again after this, if some came.
 const AGAIN: Span = Span::from_secs(30);
 /// But no sooner than this once it is large.
@@ -195,7 +196,14 @@ impl Gathering {
     }
 
     /// Judges it by the accounts that acted within the window before `at`. `heard` says which kinds of evidence count.
-    pub(crate) fn judge(&mut self, sample: &Sample, bursts: &Bursts, heard: &[bool; KINDS], at: Timestamp) {
+    /// Beside who acted in which burst it is known how those were registered who belong to the campaign that it is a part of.
+    pub(super) fn judge(
+        &mut self,
+        sample: &Sample,
+        (bursts, known): (&Bursts, Option<&Cohorts>),
+        heard: &[bool; KINDS],
+        at: Timestamp,
+    ) {
         let from = at.before(self.window);
         let all: Vec<&Member> = self.members.iter().filter(|member| member.traits.at > from).collect();
         let mut behind = BTreeMap::<u32, u32>::new();
@@ -205,7 +213,8 @@ impl Gathering {
             member.traits.address == 0 || *count <= COUNTED_BEHIND
         };
         let crowd: Vec<&Member> = all.iter().copied().filter(is_counted).collect();
-        self.composition = Composition::of((&crowd, &all), sample, self.returning(bursts), heard);
+        let groups = (self.returning(bursts), known);
+        self.composition = Composition::of((&crowd, &all), sample, groups, heard);
         self.judged = (self.came, at);
     }
 
@@ -271,11 +280,11 @@ mod tests {
             let traits = traits(n.into(), i64::from(n) / 5);
             crowd.note(&traits, &mut bursts);
             if crowd.is_due(traits.at) {
-                crowd.judge(&sample, &bursts, &[true; KINDS], traits.at);
+                crowd.judge(&sample, (&bursts, None), &[true; KINDS], traits.at);
                 times.push(n + 1);
             }
         }
-        assert_eq!(times[..3], [10, 12, 15]);
+        assert_eq!(times[..3], [8, 10, 12]);
         assert!(times.len() < 40, "{times:?}");
         assert!(*times.last().expect("some") > 2700);
     }

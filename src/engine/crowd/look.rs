@@ -138,7 +138,9 @@ impl Crowds {
             crowd.busy_at = crowd.busy_at.max(at);
         }
         if crowd.is_due(at) {
-            crowd.judge(&usual(actions, seen.action).actors, bursts, &heard(policy, None), at);
+            let whole = crowd.part_of.and_then(|whole| campaigns.get(&whole));
+            let known = whole.map(|whole| &whole.cohorts);
+            crowd.judge(&usual(actions, seen.action).actors, (bursts, known), &heard(policy, None), at);
             crowd.of_one_group().into_iter().for_each(|group| bursts.unite(&group));
             crowd.part_of = part_of(campaigns, (seen.key, crowd), policy);
         }

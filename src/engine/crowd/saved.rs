@@ -52,6 +52,7 @@ saved!(Campaign {
     part_of,
     composition,
     members,
+    cohorts,
     grown_at,
     facts,
     cleared_until,
