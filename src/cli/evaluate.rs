@@ -60,7 +60,8 @@ pub struct EvaluateArgs {
     /// How many scenarios run at once
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..))]
     pub jobs: u8,
-    /// Run them again with each evidence family off in turn, and tell what is lost
+    /// Run them again with each evidence family off in turn, then each family of crowd evidence, then crowds altogether, and
+    /// tell what is lost
     #[arg(long)]
     pub ablate: bool,
     /// Form of what is printed

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use super::crowd::{Verdicts, score};
+use super::crowd::{BELONGS, Verdicts, score};
 use super::decision::{Reason, ReasonSource, Without};
 use super::entity::Entity;
 use super::event::Event;
@@ -178,8 +178,15 @@ impl<'b, 'e> Bench<'b, 'e> {
         Some(verdict)
     }
 
-    /// A crowd that two families speak against raises the prior of those in it.
+    /// A crowd that two families speak against raises the prior of those in it; who belongs to a campaign is not counted.
     fn crowd(&mut self) {
+        let belongs = self.look.crowd.as_ref().is_some_and(|crowd| crowd.belongs);
+        if let Some(watched) = self.policy.crowds.as_ref().filter(|_| belongs)
+            && self.exception(&watched.campaign.info).is_none()
+        {
+            self.reasons.push(demand(&watched.campaign.info, BELONGS, None));
+            self.demand(None, BELONGS, None);
+        }
         let says = self.look.crowd.as_ref().and_then(|crowd| crowd.says.as_ref());
         if let (Some(says), Some(watched)) = (says, &self.policy.crowds) {
             self.prior = self.prior.saturating_add(says.prior);

@@ -38,7 +38,7 @@ pub(crate) struct Facts {
 impl Facts {
     /// Whether nothing says that the account cannot belong to a bought crowd.
     pub(super) fn can_join(&self) -> bool {
-        ![self.account_settled, self.account_paying, self.trusted].contains(&Some(true))
+        ![self.account_paying, self.trusted].contains(&Some(true))
     }
 
     /// What is told of the account beside a decision.

@@ -72,7 +72,7 @@ fn scenarios(args: &EvaluateArgs) -> Result<Vec<&'static Entry>, Failure> {
     args.scenario.iter().map(find).collect()
 }
 
-/// Everything again without each family that has a rule or limit.
+/// Everything again without each part of the policy in turn.
 fn ablate(
     suite: &Suite,
     with: &[Held],
@@ -80,12 +80,12 @@ fn ablate(
     load: &dyn Fn() -> Result<Arc<Policy>, Failure>,
 ) -> Result<Vec<Loss>, Failure> {
     let mut losses = Vec::new();
-    for family in 0..load()?.families.len() {
+    for part in ablation::parts(&*load()?) {
         let mut policy = load()?;
         let changed = Arc::get_mut(&mut policy).expect("it was made above and nobody else has it");
-        let name = changed.families[family].name.clone();
+        let name = ablation::name(changed, part);
         tell(&format!("without {name}"));
-        ablation::switch_off(changed, family);
+        ablation::switch_off(changed, part);
         let without = suite.judge(&suite.run(&policy, keys, &|_| {}));
         losses.extend(ablation::losses(&name, with, &without));
     }

@@ -6,6 +6,8 @@
 //! What batch systems find by comparing all pairs (CopyCatch, Beutel et al., WWW 2013; SynchroTrap, Cao et al., CCS 2014) is
 //! read off these lists while a crowd is looked at.
 
+use std::collections::BTreeMap;
+
 use crate::engine::table::{Table, TableSpec};
 use crate::engine::time::{Span, Timestamp};
 
@@ -29,13 +31,19 @@ pub(crate) struct Bursts {
     /// The list, and the place of the next.
     pub(super) table: Table,
     pub(super) next: u32,
+    /// Bursts of established groups, with the first burst of each group. A group that takes turns has no two bursts with
+    /// most of its accounts, but all of them in its bursts together.
+    pub(super) groups: BTreeMap<Burst, Burst>,
 }
+
+/// Bursts of groups that are remembered; beyond, the oldest are forgotten.
+const GROUPED_MAX: usize = 4096;
 
 impl Bursts {
     pub(crate) fn new(budget_bytes: u64) -> Self {
         let spec =
             TableSpec { words: KEPT + 1, budget_bytes, idle: IDLE, spills: Vec::new(), spill_bytes: 0 };
-        Self { table: Table::admitting(spec, Vec::new()), next: 1 }
+        Self { table: Table::admitting(spec, Vec::new()), next: 1, groups: BTreeMap::new() }
     }
 
     /// A new burst on a target of this owner.
@@ -59,9 +67,39 @@ impl Bursts {
         before
     }
 
+    /// The first burst of the group that a burst is one of; itself when it is of none.
+    pub(crate) fn group(&self, burst: Burst) -> Burst {
+        self.groups.get(&burst).copied().unwrap_or(burst)
+    }
+
+    /// Whether a burst is one of an established group.
+    pub(crate) fn is_grouped(&self, burst: Burst) -> bool {
+        self.groups.contains_key(&burst)
+    }
+
+    /// All bursts of a group that are apart from `now`, ascending; the burst itself when it is of none.
+    pub(crate) fn of_group(&self, group: Burst, now: Burst) -> impl Iterator<Item = Burst> {
+        let grouped = self.groups.iter().filter(move |(_, first)| **first == group).map(|(burst, _)| *burst);
+        let alone = (!self.is_grouped(group)).then_some(group);
+        grouped.chain(alone).filter(move |burst| are_apart(*burst, now))
+    }
+
+    /// These bursts are of one group, with all that are of the groups of any of them.
+    pub(crate) fn unite(&mut self, bursts: &[Burst]) {
+        let firsts: Vec<Burst> = bursts.iter().map(|burst| self.group(*burst)).collect();
+        let Some(first) = firsts.iter().copied().min() else { return };
+        for group in self.groups.values_mut().filter(|group| firsts.contains(group)) {
+            *group = first;
+        }
+        self.groups.extend(bursts.iter().filter(|burst| **burst != 0).map(|burst| (*burst, first)));
+        while self.groups.len() > GROUPED_MAX {
+            self.groups.pop_first();
+        }
+    }
+
     /// Bytes it takes.
     pub(crate) fn bytes(&self) -> u64 {
-        self.table.bytes()
+        self.table.bytes() + self.groups.len() as u64 * 16
     }
 }
 
@@ -94,6 +132,20 @@ mod tests {
         kept.sort_unstable();
         assert_eq!(kept, all[2..10]);
         assert_eq!(bursts.join(8, all[0], at), [0; KEPT]);
+    }
+
+    #[test]
+    fn bursts_of_one_group_stand_for_each_other() {
+        let mut bursts = Bursts::new(1 << 20);
+        let all: Vec<Burst> = (0..6).map(|n| bursts.begin(Some((1 + n) << 40))).collect();
+        bursts.unite(&all[..2]);
+        bursts.unite(&all[3..5]);
+        assert_ne!(bursts.group(all[1]), bursts.group(all[4]));
+        assert_eq!((bursts.group(all[2]), bursts.is_grouped(all[2])), (all[2], false));
+        bursts.unite(&[all[1], all[4], all[5]]);
+        let of_group: Vec<Burst> = bursts.of_group(bursts.group(all[3]), all[5]).collect();
+        assert_eq!(of_group, [all[0], all[1], all[3], all[4]]);
+        assert_eq!(bursts.of_group(all[2], all[5]).collect::<Vec<_>>(), [all[2]]);
     }
 
     #[test]

@@ -1,12 +1,16 @@
 //! A crowd of which it is established that it was brought in: who belongs to it, and how far its corrections have come.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::composition::Composition;
 use super::evidence::Kind;
 use super::trail::Place;
+use super::traits::Traits;
 use crate::engine::case::{CampaignEvidence, CampaignFacts};
 use crate::engine::time::Timestamp;
+
+/// Accounts by the hour or day of their registration.
+pub(super) type Cohorts = BTreeMap<u32, u32>;
 
 /// An established crowd.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,6 +26,8 @@ pub(crate) struct Campaign {
     pub(super) composition: Composition,
     /// Hashes of the accounts that belong to it.
     pub(super) members: BTreeSet<u64>,
+    /// How many of them were registered in which hour or on which day.
+    pub(super) cohorts: Cohorts,
     /// When it last grew.
     pub(super) grown_at: Timestamp,
     /// What its case tells.
@@ -30,8 +36,8 @@ pub(crate) struct Campaign {
     pub(super) cleared_until: Option<Timestamp>,
     /// The walk along the trail that is under way.
     pub(super) walk: Option<Walk>,
-    /// Accounts that had come when the last walk began.
-    pub(super) walked: u64,
+    /// Accounts that had come when the last walk began, and when that was.
+    pub(super) walked: (u64, Timestamp),
 }
 
 /// A walk back along the trail of a target.
@@ -51,16 +57,21 @@ impl Campaign {
 
     /// Bytes it takes.
     pub(super) fn bytes(&self) -> u64 {
-        4096 + self.members.len() as u64 * 24
+        4096 + self.members.len() as u64 * 24 + self.cohorts.len() as u64 * 16
     }
 
     /// Notes a member.
-    pub(super) fn join(&mut self, user: u64, at: Timestamp) {
+    pub(super) fn join(&mut self, traits: &Traits, at: Timestamp) {
         self.grown_at = self.grown_at.max(at);
-        if self.members.len() < Self::MEMBERS_MAX {
-            self.members.insert(user);
+        if self.members.len() < Self::MEMBERS_MAX && self.members.insert(traits.user) && traits.cohort != 0 {
+            *self.cohorts.entry(traits.cohort).or_default() += 1;
         }
         self.facts.members = self.members.len() as u64;
+    }
+
+    /// Whether it is held against an account that it belongs to it.
+    pub(super) fn holds(&self, user: u64, at: Timestamp) -> bool {
+        !self.is_cleared(at) && self.members.contains(&user)
     }
 
     /// Takes what the crowd was judged to be.
@@ -76,8 +87,8 @@ impl Campaign {
     }
 
     /// Whether half of these accounts, or more, belong to it.
-    pub(super) fn has_most_of(&self, accounts: &BTreeSet<u64>) -> bool {
-        self.members.intersection(accounts).count() * 2 >= accounts.len()
+    pub(super) fn has_most_of(&self, accounts: &BTreeMap<u64, Traits>) -> bool {
+        accounts.keys().filter(|account| self.members.contains(account)).count() * 2 >= accounts.len()
     }
 
     /// Whether a person has said that it is honest.

@@ -10,9 +10,11 @@
 use std::collections::BTreeMap;
 
 use super::bursts::Burst;
+use super::campaign::Cohorts;
 use super::evidence::{Kind, Weighed};
 use super::gathering::Member;
 use super::image::{AGREEMENTS, Device, Image, NEAR};
+use super::joint::{Column, brought};
 use super::mixture::{Mixture, Side};
 use super::sample::Sample;
 use super::traits::{AGES, ALONE, NEIGHBOURS, Traits};
@@ -34,8 +36,8 @@ const RECURRING: [u32; 2] = [9_500, 500];
 const LOCKSTEP: [u32; 2] = [9_970, 30];
 const PARTNERS: u32 = 5;
 
-/// Kinds that are weighed by those who were surely brought in.
-const CORE: [Kind; 4] = [Kind::Age, Kind::Cohort, Kind::Device, Kind::Network];
+/// Kinds that are weighed together whatever each says alone.
+const TRAITS: [Kind; 4] = [Kind::Age, Kind::Cohort, Kind::Device, Kind::Network];
 
 /// A crowd, judged.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -54,11 +56,24 @@ pub(crate) struct Composition {
     pub(super) network: Option<Mixture>,
     pub(super) device: Option<Mixture>,
     pub(super) images: Vec<Image>,
+    /// Addresses behind which several accounts near the images are, ascending, with how many: one device image behind one
+    /// exit is a lab.
+    pub(super) shared: Vec<(u32, u32)>,
+    /// Addresses for each account near the images, 1 at most.
+    pub(super) spread: f64,
     pub(super) repeats: Option<Mixture>,
-    /// Earlier bursts that a large part of the crowd was part of.
-    pub(super) returning: Vec<Burst>,
+    pub(super) returning: Returning,
     pub(super) recurring: Option<Mixture>,
     pub(super) lockstep: Option<Mixture>,
+}
+
+/// Earlier bursts that a large part of a crowd was part of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Returning {
+    /// Ascending.
+    pub(super) bursts: Vec<Burst>,
+    /// One of them is of an established group.
+    pub(super) known: bool,
 }
 
 /// The share that each kind of evidence says was brought in, and, last, how often accounts act on the target.
@@ -77,11 +92,13 @@ pub(super) struct Group {
     pub(super) locked: u32,
     /// The age of most accounts is not known: there is nothing but the meetings to go by.
     pub(super) blind: bool,
+    /// A group comes back of which it is established that it was brought in before.
+    pub(super) known: bool,
 }
 
 /// The share that two families agree on: the second-largest by family. Age and cohort are one. Friends meet again and
-/// again, too, and come back together: that is enough only where nothing else is known, or where they are more than
-/// friends are.
+/// again, too, and come back together: that is enough only where nothing else is known, where they are more than friends
+/// are, or where they are known already.
 pub(super) fn agreed(shares: &Shares, group: Group) -> f64 {
     let share = |kind: Kind| shares[kind as usize];
     let mut families = [
@@ -94,21 +111,21 @@ pub(super) fn agreed(shares: &Shares, group: Group) -> f64 {
     families.sort_by(f64::total_cmp);
     let two = families[families.len() - 2];
     let meets = share(Kind::Recurring).min(share(Kind::Lockstep));
-    if group.blind || group.locked >= LARGE { two.max(meets) } else { two }
+    if group.blind || group.known || group.locked >= LARGE { two.max(meets) } else { two }
 }
 
 /// Friends, clubs, classes: hardly ever do so many of them act on one target within an hour.
 const LARGE: u32 = 90;
 
 impl Composition {
-    /// Judges a crowd.
+    /// Judges a crowd by those who are counted; `all` are all of it.
     pub(crate) fn of(
-        crowd: &[&Member],
+        (crowd, all): (&[&Member], &[&Member]),
         sample: &Sample,
-        returning: Vec<Burst>,
+        (returning, known): (Returning, Option<&Cohorts>),
         heard: &[bool; KINDS],
     ) -> Self {
-        let (cohorts, cohort) = judge_cohorts(crowd, sample);
+        let (cohorts, cohort) = judge_cohorts(crowd, sample, known);
         let mut composition = Self {
             users: crowd.len() as u32,
             suspect: 0.0,
@@ -117,17 +134,20 @@ impl Composition {
             age: judge_ages(crowd, sample),
             cohort,
             cohorts,
-            network: judge_network(crowd, sample),
+            network: judge_network(all, sample),
             device: None,
             images: Vec::new(),
+            shared: Vec::new(),
+            spread: 0.0,
             repeats: judge_repeats(crowd),
-            recurring: judge_recurring(crowd, &returning),
+            recurring: judge_recurring(crowd, &returning.bursts),
             lockstep: judge_lockstep(crowd),
             returning,
         };
         // Likeness takes long to look for, and says nothing alone.
         if composition.all_shares().iter().any(|share| *share > 0.0) {
             (composition.images, composition.device) = judge_devices(crowd, sample);
+            composition.guard_labs(all);
         }
         composition.shares = composition.all_shares();
         let unheard = composition.shares.iter_mut().zip(heard).filter(|(_, heard)| !**heard);
@@ -135,12 +155,27 @@ impl Composition {
         composition.group = Group {
             locked: crowd.iter().filter(|member| is_in_lockstep(member)).count() as u32,
             blind: crowd.iter().filter(|member| member.traits.age != 0).count() * 2 < crowd.len(),
+            known: composition.returning.known,
         };
         composition.suspect = agreed(&composition.shares, composition.group);
         if composition.suspect > 0.0 {
-            composition.weigh_by_core(crowd);
+            composition.weigh_jointly(crowd, known);
         }
         composition
+    }
+
+    /// The device family counts as far as there are as many addresses as people.
+    fn guard_labs(&mut self, crowd: &[&Member]) {
+        let (mut near, mut users) = (BTreeMap::<u32, u32>::new(), 0);
+        for member in crowd.iter().filter(|member| agreement(&self.images, &member.traits.device) >= NEAR) {
+            users += 1;
+            if member.traits.address != 0 {
+                *near.entry(member.traits.address).or_default() += 1;
+            }
+        }
+        self.spread = if users == 0 { 0.0 } else { near.len() as f64 / f64::from(users) };
+        self.device.iter_mut().for_each(|device| device.scale(self.spread));
+        self.shared = near.into_iter().filter(|(_, accounts)| *accounts > 1).collect();
     }
 
     fn all_shares(&self) -> Shares {
@@ -156,35 +191,75 @@ impl Composition {
         mixtures.map(|mixture| mixture.as_ref().map_or(0.0, |mixture| mixture.alpha))
     }
 
-    /// Those in the overfull bins of the trait with the largest lift were surely brought in: how they are otherwise is how
-    /// those who were brought in are.
-    fn weigh_by_core(&mut self, crowd: &[&Member]) {
+    /// Weighs all traits together, beginning with those in the overfull bins of the trait with the largest lift: they were
+    /// surely brought in.
+    fn weigh_jointly(&mut self, crowd: &[&Member], known: Option<&Cohorts>) {
         let lift = |kind: &Kind| self.mixture(*kind).as_ref().map_or(0.0, Mixture::lift);
         let Some(best) = Kind::ALL.into_iter().max_by(|a, b| lift(a).total_cmp(&lift(b))) else { return };
         let Some(mixture) = self.mixture(best) else { return };
-        let strays = mixture.strays();
-        let is_core = |member: &&&Member| {
+        let at_first = |member: &&Member| {
             let bin = self.bin(best, &member.traits, Some(member));
-            bin.is_some_and(|bin| mixture.bins.get(bin).is_some_and(|bin| bin.overfull))
+            let is_core = bin.is_some_and(|bin| mixture.bins.get(bin).is_some_and(|bin| bin.overfull));
+            if is_core { 1.0 - mixture.strays() } else { 0.0 }
         };
-        let core: Vec<&Member> = crowd.iter().filter(is_core).copied().collect();
-        for kind in CORE.into_iter().filter(|kind| *kind != best) {
-            let mut counts = vec![0; self.mixture(kind).as_ref().map_or(0, |mixture| mixture.bins.len())];
-            for member in &core {
-                if let Some(count) =
-                    self.bin(kind, &member.traits, Some(member)).and_then(|bin| counts.get_mut(bin))
-                {
-                    *count += 1;
+        let at_first = crowd.iter().map(at_first).collect();
+        let columns: Vec<(Kind, Column)> =
+            Kind::ALL.into_iter().filter_map(|kind| Some((kind, self.column(kind, crowd)?))).collect();
+        let all: Vec<Column> =
+            columns.iter().map(|(_, column)| column.clone()).chain(self.repeated(crowd)).collect();
+        let sure = brought(&all, at_first);
+        for (kind, column) in &columns {
+            let mut counts = column.count(&sure);
+            if let (Kind::Cohort, Some(known)) = (kind, known) {
+                for (cohort, count) in known {
+                    let bin = self.cohort_bin(*cohort).and_then(|bin| counts.get_mut(bin));
+                    bin.into_iter().for_each(|all| *all += f64::from(*count));
                 }
             }
-            let side = if kind == Kind::Network { Side::Only(ALONE - 1) } else { Side::Any };
-            if let Some(mixture) = self.mixture_mut(kind) {
-                mixture.weigh_by(&counts, strays, side);
+            if let Some(mixture) = self.mixture_mut(*kind) {
+                mixture.weigh_by(&counts, column.side);
             }
         }
-        if best != Kind::Device {
-            let factor = spread(crowd, &self.images);
-            self.device.iter_mut().for_each(|device| device.scale_bins(factor, NEAR - 1));
+    }
+
+    /// One kind of evidence of the accounts of a crowd.
+    fn column(&self, kind: Kind, crowd: &[&Member]) -> Option<Column> {
+        let mixture = self.mixture(kind).as_ref()?;
+        if mixture.alpha == 0.0 && !TRAITS.contains(&kind) {
+            return None;
+        }
+        let bin = |member: &&Member| {
+            self.bin(kind, &member.traits, Some(member)).filter(|bin| *bin < mixture.bins.len())
+        };
+        Some(Column {
+            bins: crowd.iter().map(bin).collect(),
+            usual: mixture.bins.iter().map(|bin| bin.usual).collect(),
+            side: side(kind),
+            counts: crowd.iter().map(|member| self.counts(kind, &member.traits)).collect(),
+        })
+    }
+
+    /// How often each acts on the target, when that is not as usual.
+    fn repeated(&self, crowd: &[&Member]) -> Option<Column> {
+        let mixture = self.repeats.as_ref().filter(|mixture| mixture.alpha > 0.0)?;
+        Some(Column {
+            bins: crowd.iter().map(|member| Some(repeats_bin(member))).collect(),
+            usual: mixture.bins.iter().map(|bin| bin.usual).collect(),
+            side: Side::Only(USUAL_REPEATS.len() - 1),
+            counts: vec![1.0; crowd.len()],
+        })
+    }
+
+    /// How much of what a kind of evidence has against an account counts: likeness as far as those who are alike have
+    /// addresses of their own, and it has.
+    fn counts(&self, kind: Kind, traits: &Traits) -> f64 {
+        let shared = || self.shared.binary_search_by_key(&traits.address, |(address, _)| *address).ok();
+        match kind {
+            Kind::Device if traits.address == 0 => 0.0,
+            Kind::Device => {
+                self.spread / shared().map_or(1.0, |place| f64::from(self.shared[place].1.max(1)))
+            }
+            _ => 1.0,
         }
     }
 
@@ -222,7 +297,7 @@ impl Composition {
             Kind::Cohort => self.cohort_bin(traits.cohort),
             Kind::Device => agreement(&self.images, &traits.device).checked_sub(1),
             Kind::Network => usize::from(traits.neighbours).checked_sub(1),
-            Kind::Recurring => member.map(|member| usize::from(returns(member, &self.returning))),
+            Kind::Recurring => member.map(|member| usize::from(returns(member, &self.returning.bursts))),
             Kind::Lockstep => member.map(|member| usize::from(is_in_lockstep(member))),
         }
     }
@@ -231,7 +306,11 @@ impl Composition {
     pub(crate) fn evidence(&self, kind: Kind, traits: &Traits, member: Option<&Member>) -> Option<Weighed> {
         let mixture = self.mixture(kind).as_ref()?;
         let bin = mixture.bins.get(self.bin(kind, traits, member)?)?;
-        Some(Weighed { log_odds: bin.log_odds, here: bin.here, usual: bin.usual, support: mixture.support })
+        let counts = if bin.log_odds > 0.0 { self.counts(kind, traits) } else { 1.0 };
+        // Who was in an earlier burst of the group has met it, if not often enough to have partners.
+        let met = kind == Kind::Lockstep && self.bin(Kind::Recurring, traits, member) == Some(1);
+        let log_odds = if met { bin.log_odds.max(0.0) } else { bin.log_odds * counts };
+        Some(Weighed { log_odds, here: bin.here, usual: bin.usual, support: mixture.support })
     }
 
     fn cohort_bin(&self, cohort: u32) -> Option<usize> {
@@ -246,9 +325,9 @@ fn judge_ages(crowd: &[&Member], sample: &Sample) -> Option<Mixture> {
     Mixture::of(&here[1..], &sample.ages()[1..], Side::Any)
 }
 
-/// Cohorts that several of the crowd share are bins of their own.
-fn judge_cohorts(crowd: &[&Member], sample: &Sample) -> (Vec<u32>, Option<Mixture>) {
-    let mut counts: BTreeMap<u32, u32> = BTreeMap::new();
+/// Cohorts that several share are bins of their own, of the crowd and of those of its campaign who are known.
+fn judge_cohorts(crowd: &[&Member], sample: &Sample, known: Option<&Cohorts>) -> (Vec<u32>, Option<Mixture>) {
+    let mut counts: Cohorts = known.cloned().unwrap_or_default();
     for member in crowd.iter().filter(|member| member.traits.cohort != 0) {
         *counts.entry(member.traits.cohort).or_default() += 1;
     }
@@ -266,10 +345,13 @@ fn judge_cohorts(crowd: &[&Member], sample: &Sample) -> (Vec<u32>, Option<Mixtur
     (counts.into_keys().collect(), Mixture::of(&here, &usual, Side::Any))
 }
 
-/// Against ordinary accounts of the same ages: newcomers come from addresses that are new here, too.
-fn judge_network(crowd: &[&Member], sample: &Sample) -> Option<Mixture> {
-    let (mut here, mut of_young) = ([0; NEIGHBOURS], 0);
-    for member in crowd.iter().filter(|member| member.traits.neighbours != 0) {
+/// Against ordinary accounts of the same ages and the same time: newcomers come from addresses that are new here, too, and
+/// as a day goes on people are seen behind every address. All count who share one: without them, the others would be alone
+/// unusually often.
+fn judge_network(all: &[&Member], sample: &Sample) -> Option<Mixture> {
+    let (mut here, mut of_young, since) = ([0; NEIGHBOURS], 0, sample.since());
+    let meanwhile = |member: &&&Member| member.traits.neighbours != 0 && member.traits.at >= since;
+    for member in all.iter().filter(meanwhile) {
         here[usize::from(member.traits.neighbours)] += 1;
         of_young += u32::from(member.traits.is_young());
     }
@@ -313,44 +395,45 @@ fn judge_devices(crowd: &[&Member], sample: &Sample) -> (Vec<Image>, Option<Mixt
     let (mut here, mut usual) = ([0; AGREEMENTS], [0; AGREEMENTS]);
     crowd.iter().for_each(|member| here[agreement(&images, &member.traits.device)] += 1);
     sample.devices().for_each(|device| usual[agreement(&images, device)] += 1);
-    let mut mixture = Mixture::of(&here[1..], &usual[1..], Side::Any);
-    if let Some(mixture) = &mut mixture {
-        mixture.scale(spread(crowd, &images), NEAR - 1);
-    }
+    let mixture = Mixture::of(&here[1..], &usual[1..], Side::Any);
     (images, mixture)
-}
-
-/// Addresses for each account near the images, 1 at most: one device image behind one exit is a lab.
-fn spread(crowd: &[&Member], images: &[Image]) -> f64 {
-    let near = crowd.iter().filter(|member| agreement(images, &member.traits.device) >= NEAR);
-    let mut addresses: Vec<u32> = near.map(|member| member.traits.address).collect();
-    let users = addresses.len();
-    addresses.retain(|address| *address != 0);
-    addresses.sort_unstable();
-    addresses.dedup();
-    if users == 0 { 0.0 } else { addresses.len() as f64 / users as f64 }
 }
 
 fn judge_repeats(crowd: &[&Member]) -> Option<Mixture> {
     let mut here = [0; USUAL_REPEATS.len()];
     for member in crowd {
-        here[(member.events.clamp(1, USUAL_REPEATS.len() as u32) - 1) as usize] += 1;
+        here[repeats_bin(member)] += 1;
     }
     Mixture::of(&here, &USUAL_REPEATS, Side::Only(USUAL_REPEATS.len() - 1))
 }
 
 fn judge_recurring(crowd: &[&Member], returning: &[Burst]) -> Option<Mixture> {
     let back = crowd.iter().filter(|member| returns(member, returning)).count() as u32;
-    Mixture::of(&[crowd.len() as u32 - back, back], &RECURRING, Side::Only(1))
+    Mixture::of_group(&[crowd.len() as u32 - back, back], &RECURRING, side(Kind::Recurring))
 }
 
 fn judge_lockstep(crowd: &[&Member]) -> Option<Mixture> {
     let locked = crowd.iter().filter(|member| is_in_lockstep(member)).count() as u32;
-    Mixture::of(&[crowd.len() as u32 - locked, locked], &LOCKSTEP, Side::Only(1))
+    Mixture::of_group(&[crowd.len() as u32 - locked, locked], &LOCKSTEP, side(Kind::Lockstep))
+}
+
+fn repeats_bin(member: &Member) -> usize {
+    (member.events.clamp(1, USUAL_REPEATS.len() as u32) - 1) as usize
+}
+
+/// Which bins of a kind may speak against anybody.
+fn side(kind: Kind) -> Side {
+    match kind {
+        Kind::Network => Side::Only(ALONE - 1),
+        Kind::Lockstep => Side::Only(1),
+        // Who is there for the first time is no stranger for that: meetings say it.
+        Kind::Recurring => Side::Alone(1),
+        _ => Side::Any,
+    }
 }
 
 fn returns(member: &Member, returning: &[Burst]) -> bool {
-    member.bursts.iter().any(|burst| returning.contains(burst))
+    member.bursts.iter().any(|burst| returning.binary_search(burst).is_ok())
 }
 
 fn is_in_lockstep(member: &Member) -> bool {

@@ -3,7 +3,7 @@
 //!
 //! A walk goes back along the trail of the target, a few entries with each input. Each is weighed by what the crowd was
 //! judged to be, with what was known of it at first; when that asks for more than holds, the decision is revised. A
-//! correction only ever raises, and never to a ban. When a person clears the campaign a walk takes back what was raised.
+//! correction only ever raises, and never beyond `hold`. When a person clears the campaign a walk takes back what was raised.
 //! A decision that may still be answered (`recall`) is revised there, so that its revisions are counted in one place.
 
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::entry::{self, Entry, Stand, Told};
 use super::gate::{self, Gates};
 use super::state::Crowds;
 use super::trail::Place;
-use super::weigh::{Evidence, Verdicts, evidence, prior, score, speakers, sums};
+use super::weigh::{BELONGS, Evidence, Verdicts, evidence, prior, score, speakers, sums};
 use crate::engine::Engine;
 use crate::engine::address::Address;
 use crate::engine::case::Case;
@@ -25,6 +25,8 @@ use crate::engine::time::{Span, Timestamp};
 use crate::engine::timers::Timer;
 use crate::engine::verdict::Verdict;
 
+/// The most that a correction asks for: what has happened long since waits for a person; to refuse it is too late.
+const MOST: Verdict = Verdict::Hold;
 /// Entries looked at with one input.
 const ENTRIES: usize = 32;
 /// While so many revisions wait, no more are made.
@@ -89,24 +91,30 @@ impl Engine {
         let member = crowds.open.get(&found.key).and_then(|crowd| crowd.of(found.entry.traits.user));
         let (target, composition, traits) = (campaign.target, &campaign.composition, &found.entry.traits);
         let Some(told) = &found.entry.told else { return };
-        let Some(evidence) = evidence(composition, traits, member) else { return };
+        let belongs = crowds.belongs(found.key, traits.user, self.now);
+        let came = campaign.walked.0;
+        if campaign.part_of.is_some_and(|whole| crowds.is_bystander((whole, came), traits.user, self.now)) {
+            return;
+        }
+        let evidence = evidence(composition, traits, member);
+        if evidence.is_none() && !belongs {
+            return;
+        }
         let policy = Arc::clone(&self.policy);
-        let weighed = Weighed::new(
-            (&policy, &self.plan.prior),
-            &found.entry,
-            &evidence,
-            prior(&policy.settings, composition.suspect),
-        );
+        let more = evidence.map_or(0, |_| prior(&policy.settings, composition.suspect));
+        let evidence = evidence.unwrap_or_default();
+        let least = if belongs { BELONGS } else { Verdict::Allow };
+        let weighed = Weighed::new((&policy, &self.plan.prior), &found.entry, &evidence, more, least);
         if weighed.verdict <= found.entry.stand.now || self.is_exempt(told) {
             return;
         }
         let stand = self.revise(told, found.entry.stand, weighed, traits.at);
-        let (place, key, user) = (found.place, found.key, traits.user);
+        let (place, key) = (found.place, found.key);
         if let Some(crowds) = &mut self.crowds {
             crowds.trail.amend(place, key, 0, &stand.words());
             if let Some(campaign) = crowds.campaigns.get_mut(&key) {
                 campaign.facts.corrected += 1;
-                campaign.join(user, campaign.grown_at);
+                campaign.join(traits, campaign.grown_at);
             }
         }
         if let (Some(name), Some(account)) = (&told.event.target, &told.event.user) {
@@ -204,12 +212,18 @@ struct Weighed {
 
 impl Weighed {
     /// With what the crowd says.
-    fn new((policy, source): Judges<'_>, entry: &Entry, evidence: &Evidence, more: i32) -> Self {
+    fn new(
+        (policy, source): Judges<'_>,
+        entry: &Entry,
+        evidence: &Evidence,
+        more: i32,
+        least: Verdict,
+    ) -> Self {
         let plain = entry.points.iter().map(|points| i32::from(*points));
         let sums = sums(policy, plain, evidence);
         let prior = policy.settings.prior.saturating_add(more);
         let verdicts = Verdicts { settings: &policy.settings, prior };
-        let verdict = verdicts.of(sums.iter().copied());
+        let verdict = verdicts.of(sums.iter().copied()).clamp(least, MOST);
         let total = score(prior, sums.into_iter());
         let mut reasons: Vec<Reason> = speakers(policy, evidence)
             .map(|(rule, weighed, points)| weighed.reason(&rule.info, points))

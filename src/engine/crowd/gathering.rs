@@ -5,10 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use super::bursts::{Burst, Bursts, Last, are_apart, shared};
-use super::composition::{Composition, KINDS};
+use super::bursts::{Burst, Bursts, KEPT, Last, are_apart, shared};
+use super::campaign::Cohorts;
+use super::composition::{Composition, KINDS, Returning};
 use super::sample::Sample;
-use super::traits::Traits;
+use super::traits::{COUNTED_BEHIND, Traits};
 use crate::engine::time::{Span, Timestamp};
 
 /// One account that acts on the target.
@@ -38,7 +39,7 @@ pub(crate) struct Gathering {
     pub(super) owner: Option<u64>,
     /// The burst that those who come now are part of, and how many it has.
     pub(super) burst: (Burst, u32),
-    /// Earlier bursts that those of the crowd were part of, with how many were: those with the most.
+    /// Earlier bursts that those of the crowd were part of, those of one group together, with how many were: the most.
     pub(super) votes: Vec<(Burst, u32)>,
     pub(super) members: Vec<Member>,
     pub(super) next: usize,
@@ -46,6 +47,8 @@ pub(crate) struct Gathering {
     pub(crate) came: u64,
     /// When it was judged: how many had come, and the time.
     pub(super) judged: (u64, Timestamp),
+    /// The gate of a campaign to which most of those belong whom it speaks against: what they do here besides.
+    pub(super) part_of: Option<u64>,
     pub(crate) composition: Composition,
     /// Where each account is in the ring; follows from the ring.
     pub(super) places: BTreeMap<u64, u32>,
@@ -58,6 +61,8 @@ const VOTES_MAX: usize = 32;
 /// A crowd returns when so much of it was in one earlier burst, in percent, and so many accounts.
 const RETURNING_PERCENT: u32 = 30;
 const RETURNING_LEAST: u32 = 8;
+/// So much of a crowd was brought in, and meets again and again, that the whole of it is remembered as a group.
+const MOSTLY: f64 = 0.4;
 /// Accounts meet again and again when they were in so many bursts together before this one.
 const MET: usize = 2;
 /// Those who came before a new member that are compared with it: so many, and not longer ago.
@@ -65,7 +70,7 @@ const NEIGHBOURS: usize = 64;
 const NEAR: Span = Span::from_secs(3600);
 
 /// It is judged first when so many have come.
-const FIRST: u64 = 15;
+const FIRST: u64 = 8;
 /// And again after this, if some came.
 const AGAIN: Span = Span::from_secs(30);
 /// But no sooner than this once it is large.
@@ -111,15 +116,21 @@ impl Gathering {
         self.burst.1 += 1;
         let before = bursts.join(traits.user, self.burst.0, traits.at);
         let now = self.burst.0;
-        before
-            .iter()
-            .filter(|burst| **burst != 0 && are_apart(**burst, now))
-            .for_each(|burst| self.vote(*burst));
+        // One vote for each group, however many of its bursts the account was part of.
+        let (mut groups, mut told) = ([0; KEPT], 0);
+        for burst in before.iter().filter(|burst| **burst != 0 && are_apart(**burst, now)) {
+            let group = bursts.group(*burst);
+            if !groups[..told].contains(&group) {
+                groups[told] = group;
+                told += 1;
+                self.vote(group);
+            }
+        }
         let partners = self.meet(traits, &before);
         Member { traits: *traits, events: 1, bursts: before, partners }
     }
 
-    /// A vote for an earlier burst: the ones with the most are kept, after Misra and Gries.
+    /// A vote for a group, or an earlier burst: the ones with the most are kept, after Misra and Gries.
     fn vote(&mut self, burst: Burst) {
         if let Some((_, votes)) = self.votes.iter_mut().find(|(known, _)| *known == burst) {
             *votes += 1;
@@ -153,10 +164,24 @@ impl Gathering {
         self.places.get(&user).map(|place| &self.members[*place as usize])
     }
 
-    /// Earlier bursts that a large part of the crowd was part of.
-    fn returning(&self) -> Vec<Burst> {
+    /// Earlier bursts that a large part of the crowd was part of, ascending, and whether any is of an established group.
+    fn returning(&self, bursts: &Bursts) -> Returning {
         let least = (self.members.len() as u32 * RETURNING_PERCENT / 100).max(RETURNING_LEAST);
-        self.votes.iter().filter(|(_, votes)| *votes >= least).map(|(burst, _)| *burst).collect()
+        let groups = self.votes.iter().filter(|(_, votes)| *votes >= least).map(|(group, _)| *group);
+        let now = self.burst.0;
+        let mut all: Vec<Burst> =
+            groups.clone().flat_map(|group| bursts.of_group(bursts.group(group), now)).collect();
+        all.sort_unstable();
+        all.dedup();
+        let known = groups.into_iter().any(|group| bursts.is_grouped(group));
+        Returning { bursts: all, known }
+    }
+
+    /// The bursts that belong to one group, if the crowd is one.
+    pub(super) fn of_one_group(&self) -> Option<Vec<Burst>> {
+        let is_group = self.composition.is_group(MOSTLY) && self.composition.suspect >= MOSTLY;
+        let returning = self.composition.returning.bursts.iter().copied();
+        is_group.then(|| returning.chain([self.burst.0]).collect())
     }
 
     /// Whether it is time to judge it again.
@@ -171,11 +196,31 @@ impl Gathering {
     }
 
     /// Judges it by the accounts that acted within the window before `at`. `heard` says which kinds of evidence count.
-    pub(crate) fn judge(&mut self, sample: &Sample, heard: &[bool; KINDS], at: Timestamp) {
+    /// Beside who acted in which burst it is known how those were registered who belong to the campaign that it is a part of.
+    pub(super) fn judge(
+        &mut self,
+        sample: &Sample,
+        (bursts, known): (&Bursts, Option<&Cohorts>),
+        heard: &[bool; KINDS],
+        at: Timestamp,
+    ) {
         let from = at.before(self.window);
-        let crowd: Vec<&Member> = self.members.iter().filter(|member| member.traits.at > from).collect();
-        self.composition = Composition::of(&crowd, sample, self.returning(), heard);
+        let all: Vec<&Member> = self.members.iter().filter(|member| member.traits.at > from).collect();
+        let mut behind = BTreeMap::<u32, u32>::new();
+        let is_counted = |member: &&Member| {
+            let count = behind.entry(member.traits.address).or_default();
+            *count += 1;
+            member.traits.address == 0 || *count <= COUNTED_BEHIND
+        };
+        let crowd: Vec<&Member> = all.iter().copied().filter(is_counted).collect();
+        let groups = (self.returning(bursts), known);
+        self.composition = Composition::of((&crowd, &all), sample, groups, heard);
         self.judged = (self.came, at);
+    }
+
+    /// Whether it was ever judged.
+    pub(crate) fn is_judged(&self) -> bool {
+        self.judged.0 > 0
     }
 
     /// The ring with the places that follow from it.
@@ -224,7 +269,7 @@ mod tests {
             last.members.iter().partition(|member| member.traits.user < 1000);
         assert!(group.iter().filter(|member| member.partners >= 5).count() >= 16);
         assert!(others.iter().all(|member| member.partners == 0));
-        assert!(!last.returning().is_empty());
+        assert!(!last.returning(&bursts).bursts.is_empty());
     }
 
     #[test]
@@ -235,11 +280,11 @@ mod tests {
             let traits = traits(n.into(), i64::from(n) / 5);
             crowd.note(&traits, &mut bursts);
             if crowd.is_due(traits.at) {
-                crowd.judge(&sample, &[true; KINDS], traits.at);
+                crowd.judge(&sample, (&bursts, None), &[true; KINDS], traits.at);
                 times.push(n + 1);
             }
         }
-        assert_eq!(times[..3], [15, 18, 22]);
+        assert_eq!(times[..3], [8, 10, 12]);
         assert!(times.len() < 40, "{times:?}");
         assert!(*times.last().expect("some") > 2700);
     }

@@ -154,7 +154,7 @@ mod tests {
                 device: ordinary(user),
                 ..Traits::default()
             };
-            sample.note(&traits, user << 32);
+            sample.note(&traits, user << 32, || true);
         }
         sample
     }

@@ -1,6 +1,7 @@
 //! Look: what the crowd on the target of an event says about its actor.
 
 use super::composition::{Composition, Group, Shares, agreed};
+use super::follow::part_of;
 use super::gate::{self, Gates, WINDOWS_MAX};
 use super::gathering::Gathering;
 use super::state::{Crowds, usual};
@@ -31,6 +32,8 @@ pub(crate) struct CrowdLook {
     /// The record that the gate is in.
     pub(super) gate: table::Slot,
     pub(super) traits: Traits,
+    /// The actor belongs to the campaign on the target.
+    pub(crate) belongs: bool,
     /// What the crowd says, when it says anything.
     pub(crate) says: Option<Says>,
 }
@@ -74,8 +77,9 @@ impl Engine {
         let Self { crowds: Some(crowds), policy, timers, plan, tables, .. } = self else { return };
         let Some(mut gates) = Gates::of(watched, &plan.dimensions, tables) else { return };
         let owner = event.target_owner.as_deref().map(|owner| self.seed.bytes(owner.as_bytes()));
-        let mut seen = CrowdLook { key, target, owner, action, gate, traits, says: None };
+        let mut seen = CrowdLook { key, target, owner, action, gate, traits, belongs: false, says: None };
         crowds.note(&mut gates, &seen, people, policy, timers);
+        seen.belongs = crowds.belongs(key, user, look.at);
         seen.says = crowds.says(&seen, policy);
         fill(&self.plan.crowd, &seen, &mut look.slots);
         look.crowd = Some(seen);
@@ -132,7 +136,7 @@ impl Crowds {
         if !is_open {
             self.open(gates, seen, trail, busy.opens.unwrap_or_default(), timers);
         }
-        let Self { open, actions, open_bytes, bursts, .. } = self;
+        let Self { open, actions, open_bytes, bursts, campaigns, .. } = self;
         let Some(crowd) = open.get_mut(&seen.key) else { return };
         *open_bytes -= crowd.bytes();
         crowd.note(&seen.traits, bursts);
@@ -142,7 +146,11 @@ impl Crowds {
             crowd.busy_at = crowd.busy_at.max(at);
         }
         if crowd.is_due(at) {
-            crowd.judge(&usual(actions, seen.action).actors, &heard(policy, None), at);
+            let whole = crowd.part_of.and_then(|whole| campaigns.get(&whole));
+            let known = whole.map(|whole| &whole.cohorts);
+            crowd.judge(&usual(actions, seen.action).actors, (bursts, known), &heard(policy, None), at);
+            crowd.of_one_group().into_iter().for_each(|group| bursts.unite(&group));
+            crowd.part_of = part_of(campaigns, (seen.key, crowd), policy);
         }
     }
 
@@ -239,9 +247,12 @@ impl Crowds {
 
     /// What the crowd says about the actor.
     fn says(&self, seen: &CrowdLook, policy: &Policy) -> Option<Says> {
-        let crowd = self.open.get(&seen.key)?;
+        let (crowd, user) = (self.open.get(&seen.key)?, seen.traits.user);
         let cleared = |campaign: &Campaign| campaign.is_cleared(seen.traits.at);
         if self.campaigns.get(&seen.key).is_some_and(cleared) {
+            return None;
+        }
+        if crowd.part_of.is_some_and(|whole| self.is_bystander((whole, crowd.came), user, seen.traits.at)) {
             return None;
         }
         let evidence = evidence(&crowd.composition, &seen.traits, crowd.of(seen.traits.user))?;

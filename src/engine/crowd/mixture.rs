@@ -37,10 +37,14 @@ pub(crate) enum Side {
     Any,
     /// This one alone; the others speak for nobody's being brought in.
     Only(usize),
+    /// This one alone; the others say nothing.
+    Alone(usize),
 }
 
 /// Accounts of a crowd that it takes, at least.
 pub(crate) const LEAST_HERE: u32 = 15;
+/// Of a group that meets again and again.
+const LEAST_GROUP: u32 = 8;
 /// Ordinary accounts that it takes, at least.
 pub(crate) const LEAST_USUAL: u32 = 200;
 /// And so many where they are told apart.
@@ -64,8 +68,14 @@ impl Mixture {
 
     /// The same where ordinary accounts are few.
     pub(crate) fn of_few(here: &[u32], usual: &[u32], side: Side) -> Option<Self> {
+        let enough = here.iter().sum::<u32>() >= LEAST_HERE && usual.iter().sum::<u32>() >= LEAST_FEW;
+        if enough { Self::of_group(here, usual, side) } else { None }
+    }
+
+    /// The same of what is so unusual that few tell it: to meet again and again.
+    pub(crate) fn of_group(here: &[u32], usual: &[u32], side: Side) -> Option<Self> {
         let (n, ordinary) = (here.iter().sum::<u32>(), usual.iter().sum::<u32>());
-        if n < LEAST_HERE || ordinary < LEAST_FEW {
+        if n < LEAST_GROUP || ordinary == 0 {
             return None;
         }
         let (total, all) = (f64::from(n), f64::from(ordinary));
@@ -96,31 +106,20 @@ impl Mixture {
         if here > 0.0 { ((1.0 - self.alpha) * usual / here).clamp(0.0, 0.9) } else { 0.0 }
     }
 
-    /// Weighs its bins anew by those who were surely brought in: `core` counts them by bin, `strays` is the share of usual
-    /// accounts among them.
-    pub(crate) fn weigh_by(&mut self, core: &[u32], strays: f64, side: Side) {
-        let n = f64::from(core.iter().sum::<u32>());
+    /// Weighs its bins anew by those who were brought in: `counts` says how many of them are in each.
+    pub(crate) fn weigh_by(&mut self, counts: &[f64], side: Side) {
+        let n: f64 = counts.iter().sum();
         if n < LEAST_CORE {
             return;
         }
-        for (number, (bin, count)) in self.bins.iter_mut().zip(core).enumerate() {
-            let brought = ((f64::from(*count) / n - strays * bin.usual) / (1.0 - strays)).clamp(0.0, 1.0);
-            bin.set(brought, 0.5 / n, side, number);
+        for (number, (bin, count)) in self.bins.iter_mut().zip(counts).enumerate() {
+            bin.set(count / n, 0.5 / n, side, number);
         }
     }
 
-    /// Takes so much of what bins from `from` on say against anybody, and of the share that was brought in: `factor` is
-    /// from 0 to 1.
-    pub(crate) fn scale(&mut self, factor: f64, from: usize) {
+    /// Takes so much of the share that was brought in: `factor` is from 0 to 1.
+    pub(crate) fn scale(&mut self, factor: f64) {
         self.alpha *= factor;
-        self.scale_bins(factor, from);
-    }
-
-    /// The same without the share.
-    pub(crate) fn scale_bins(&mut self, factor: f64, from: usize) {
-        for bin in self.bins.iter_mut().skip(from).filter(|bin| bin.log_odds > 0.0) {
-            bin.log_odds *= factor;
-        }
     }
 }
 
@@ -140,17 +139,25 @@ impl Bin {
     /// Sets its evidence by the share that it has of those who were brought in.
     fn set(&mut self, brought: f64, least: f64, side: Side, number: usize) {
         let odds = libm::log((brought + least) / (self.usual + least)).clamp(-MOST, MOST);
-        self.log_odds = match side {
+        self.log_odds = side.of(number, odds);
+    }
+}
+
+impl Side {
+    /// What the evidence of a bin comes to.
+    pub(super) fn of(self, number: usize, odds: f64) -> f64 {
+        match self {
             Side::Only(only) if only != number => odds.min(0.0),
+            Side::Alone(only) if only != number => 0.0,
             _ => odds,
-        };
+        }
     }
 }
 
 /// The share of the crowd that overfull bins hold beyond their usual share of those who are as usual.
 fn alpha(bins: &mut [Bin], sizes: (f64, f64), side: Side) -> f64 {
     for (number, bin) in bins.iter_mut().enumerate() {
-        let may = side == Side::Any || side == Side::Only(number);
+        let may = [Side::Any, Side::Only(number), Side::Alone(number)].contains(&side);
         bin.overfull = may && bin.is_overfull(sizes);
     }
     let (here, usual) = overfull(bins);
@@ -203,6 +210,8 @@ mod tests {
         assert!(any.bins[1].log_odds > 1.0);
         let other = Mixture::of(&here, &usual, Side::Only(0)).expect("enough");
         assert_eq!(other.alpha, 0.0);
+        let alone = Mixture::of(&here, &usual, Side::Alone(1)).expect("enough");
+        assert!(alone.bins[1].log_odds > 1.0 && alone.bins[0].log_odds == 0.0);
         let only = Mixture::of(&here, &usual, Side::Only(1)).expect("enough");
         assert!(only.bins[1].log_odds > 1.0 && only.bins[0].log_odds <= 0.0 && only.bins[2].log_odds <= 0.0);
     }
@@ -213,7 +222,7 @@ mod tests {
     fn those_who_were_surely_brought_in_tell_how_they_are() {
         let mut mixture = Mixture::of(&[100, 100], &[10, 990], Side::Any).expect("enough");
         assert_eq!(mixture.bins[1].log_odds, -MOST);
-        mixture.weigh_by(&[50, 50], 0.0, Side::Any);
+        mixture.weigh_by(&[50.0, 50.0], Side::Any);
         assert!((mixture.bins[1].log_odds - libm::log(0.5 / 0.99)).abs() < 0.05);
         assert_eq!(mixture.bins[0].log_odds, MOST);
         assert!(mixture.lift() > 40.0 && mixture.strays() < 0.02);
@@ -223,5 +232,9 @@ mod tests {
     fn few_say_nothing() {
         assert_eq!(Mixture::of(&[14, 0], &[100, 900], Side::Any), None);
         assert_eq!(Mixture::of(&[200, 0], &[10, 90], Side::Any), None);
+        assert!(
+            Mixture::of_group(&[0, 8], &[9_970, 30], Side::Only(1)).is_some_and(|group| group.alpha > 0.9)
+        );
+        assert_eq!(Mixture::of_group(&[0, 7], &[9_970, 30], Side::Only(1)), None);
     }
 }

@@ -1,23 +1,24 @@
 //! Ordinary actors, by a sample: what the traits of a crowd are held against.
 //!
-//! A ring of rows, one a user, that spans some tens of minutes and so moves with the hour and with every wave of
-//! registrations. Who is taken is decided by a keyed hash, which nobody outside can aim at. No target fills more than a
-//! sixteenth of it and nobody is taken against whom his crowd speaks, so that an attack is not what is usual.
+//! A ring of rows, one a user, that spans an hour or so and thus moves with the time of day and with every wave of
+//! registrations. Who is taken is decided by a keyed hash, which nobody outside can aim at. No minute and no target fills
+//! more than a small part of it, no address more than a few rows, so that what floods in within minutes does not become what is usual; and nobody is taken
+//! against whom his crowd speaks, or who is known to have been brought in.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::traits::{AGES, ATTRIBUTES_MAX, NEIGHBOURS, Traits};
+use super::traits::{AGES, ATTRIBUTES_MAX, COUNTED_BEHIND, NEIGHBOURS, Traits};
 use crate::engine::time::Timestamp;
 
 /// Rows.
 const ROWS: usize = 1024;
 /// Rows of one target: a part of all.
 const TARGET_PART: usize = 16;
-/// Rows after which the pace is looked at.
-const PACE_ROWS: u32 = 128;
-/// How long so many rows should take, milliseconds: the whole ring then spans half an hour or so.
-const PACE_FAST: i64 = 150_000;
-const PACE_SLOW: i64 = 600_000;
+/// Rows of one slot of time, and how long a slot is, milliseconds.
+const SLOT_ROWS: u32 = 16;
+const SLOT: i64 = 60_000;
+/// With fewer rows than these every slot may have as many as come.
+const FEW: usize = ROWS / 2;
 /// One in so many users is taken, at the most sparing.
 const STRIDE_MAX: u64 = 4096;
 /// A user is drawn anew in each period of this length, milliseconds.
@@ -32,7 +33,7 @@ pub(crate) struct Sample {
     pub(super) rows: Vec<(Traits, u32)>,
     pub(super) next: usize,
     pub(super) stride: u64,
-    /// Rows taken since, and when that was.
+    /// Rows of the slot that is under way, those that had no room included, and since when.
     pub(super) pace: (u32, Timestamp),
     counts: Counts,
 }
@@ -42,6 +43,7 @@ pub(crate) struct Sample {
 struct Counts {
     users: BTreeSet<u64>,
     targets: BTreeMap<u32, u32>,
+    addresses: BTreeMap<u32, u32>,
     cohorts: BTreeMap<u32, u32>,
     ages: [u32; AGES],
     /// Of young accounts, and of others.
@@ -80,14 +82,17 @@ impl Sample {
         fits.then(|| Self::of(rows, next, stride, pace))
     }
 
-    /// Takes an ordinary actor, if he is drawn. `target` is the hash of what he acted on.
-    pub(crate) fn note(&mut self, traits: &Traits, target: u64) {
-        if !self.is_drawn(traits) || self.counts.users.contains(&traits.user) {
+    /// Takes an ordinary actor, if he is drawn and `is_ordinary`. `target` is the hash of what he acted on.
+    pub(crate) fn note(&mut self, traits: &Traits, target: u64, is_ordinary: impl Fn() -> bool) {
+        if !self.is_drawn(traits) || self.counts.users.contains(&traits.user) || !is_ordinary() {
             return;
         }
         let row = (*traits, (target >> 32) as u32);
         let of_target = self.counts.targets.get(&row.1).copied().unwrap_or(0);
-        if of_target as usize >= (self.rows.len() / TARGET_PART).max(8) {
+        let behind = self.counts.addresses.get(&traits.address).copied().unwrap_or(0);
+        let is_full =
+            of_target as usize >= (self.rows.len() / TARGET_PART).max(8) || behind >= COUNTED_BEHIND;
+        if is_full || !self.has_slot(traits.at) {
             return;
         }
         if self.rows.len() < ROWS {
@@ -98,7 +103,6 @@ impl Sample {
             self.next = (self.next + 1) % ROWS;
         }
         self.counts.add(&row);
-        self.keep_pace(traits.at);
     }
 
     fn is_drawn(&self, traits: &Traits) -> bool {
@@ -108,17 +112,25 @@ impl Sample {
         (mixed >> 40).is_multiple_of(self.stride)
     }
 
-    fn keep_pace(&mut self, at: Timestamp) {
-        self.pace.0 += 1;
-        if self.pace.0 < PACE_ROWS {
-            return;
+    /// Whether the slot has room for one more row. At its end, users are drawn more sparingly when it had too little, and
+    /// less so when it had too much.
+    fn has_slot(&mut self, at: Timestamp) -> bool {
+        let passed = at.since(self.pace.1).millis() / SLOT;
+        if passed > 0 {
+            match self.pace.0 {
+                0..SLOT_ROWS => self.stride = (self.stride >> passed.min(12)).max(1),
+                rows if rows > 2 * SLOT_ROWS => self.stride = (self.stride * 2).min(STRIDE_MAX),
+                _ => {}
+            }
+            self.pace = (0, at);
         }
-        match at.since(self.pace.1).millis() {
-            ..PACE_FAST => self.stride = (self.stride * 2).min(STRIDE_MAX),
-            PACE_SLOW.. => self.stride = (self.stride / 2).max(1),
-            _ => {}
-        }
-        self.pace = (0, at);
+        self.pace.0 = self.pace.0.saturating_add(1);
+        self.pace.0 <= SLOT_ROWS || self.rows.len() < FEW
+    }
+
+    /// From when on it tells who acts.
+    pub(crate) fn since(&self) -> Timestamp {
+        self.rows.iter().map(|(traits, _)| traits.at).min().unwrap_or_default()
     }
 
     /// Accounts by bin of age, unknown included.
@@ -159,6 +171,7 @@ impl Counts {
         Self {
             users: BTreeSet::new(),
             targets: BTreeMap::new(),
+            addresses: BTreeMap::new(),
             cohorts: BTreeMap::new(),
             ages: [0; AGES],
             neighbours: [[0; NEIGHBOURS]; 2],
@@ -170,6 +183,9 @@ impl Counts {
     fn add(&mut self, (traits, target): &(Traits, u32)) {
         self.users.insert(traits.user);
         *self.targets.entry(*target).or_default() += 1;
+        if traits.address != 0 {
+            *self.addresses.entry(traits.address).or_default() += 1;
+        }
         if traits.cohort != 0 {
             *self.cohorts.entry(traits.cohort).or_default() += 1;
         }
@@ -184,6 +200,7 @@ impl Counts {
     fn remove(&mut self, (traits, target): &(Traits, u32)) {
         self.users.remove(&traits.user);
         take(&mut self.targets, *target);
+        take(&mut self.addresses, traits.address);
         take(&mut self.cohorts, traits.cohort);
         self.ages[usize::from(traits.age)] -= 1;
         self.neighbours[usize::from(traits.is_young())][usize::from(traits.neighbours)] -= 1;
@@ -226,7 +243,7 @@ mod tests {
     fn counts_are_those_of_the_rows_however_often_they_went_round() {
         let mut sample = Sample::new();
         for user in 0..30_000 {
-            sample.note(&traits(user, user as i64), user << 32);
+            sample.note(&traits(user, user as i64), user << 32, || true);
         }
         assert_eq!(sample.rows.len(), ROWS);
         let again = Sample::of(sample.rows.clone(), sample.next, sample.stride, sample.pace);
@@ -244,16 +261,51 @@ mod tests {
         let mut sample = Sample::new();
         for user in 0..20_000 {
             let target = if user % 10 == 0 { user << 32 } else { 7 << 32 };
-            sample.note(&traits(user, user as i64 / 4), target);
+            sample.note(&traits(user, user as i64 / 4), target, || true);
         }
         let of_seven = sample.rows.iter().filter(|(_, target)| *target == 7).count();
         assert!(of_seven <= sample.rows.len() / TARGET_PART + 8, "{of_seven} of {}", sample.rows.len());
     }
 
+    /// An hour of one act a second, then ten minutes of a hundred a second by others.
+    #[test]
+    fn what_floods_in_within_minutes_is_not_what_is_usual() {
+        let mut sample = Sample::new();
+        for user in 0..3600 {
+            sample.note(&traits(user, user as i64), user << 32, || true);
+        }
+        let before = sample.rows.len();
+        for n in 0..60_000u64 {
+            let flood = Traits { age: 1, ..traits(10_000 + n, 3600 + n as i64 / 100) };
+            sample.note(&flood, n << 32, || true);
+        }
+        let of_flood = sample.rows.iter().filter(|(row, _)| row.at >= traits(0, 3600).at).count();
+        assert!(before > FEW && of_flood <= 11 * SLOT_ROWS as usize, "{of_flood} of {}", sample.rows.len());
+    }
+
+    #[test]
+    fn nobody_is_taken_who_is_not_ordinary() {
+        let mut sample = Sample::new();
+        (0..500).for_each(|user| sample.note(&traits(user, user as i64), user << 32, || user % 2 == 0));
+        assert!(!sample.rows.is_empty());
+        assert!(sample.rows.iter().all(|(row, _)| row.cohort.is_multiple_of(2)));
+    }
+
+    #[test]
+    fn one_exit_is_a_few_rows_however_many_are_behind_it() {
+        let mut sample = Sample::new();
+        for user in 0..400 {
+            let address = if user % 2 == 0 { 9 } else { 100 + user as u32 };
+            sample.note(&Traits { address, ..traits(user, user as i64) }, user << 32, || true);
+        }
+        let behind = sample.rows.iter().filter(|(row, _)| row.address == 9).count();
+        assert_eq!((behind, sample.rows.len()), (COUNTED_BEHIND as usize, 200 + COUNTED_BEHIND as usize));
+    }
+
     #[test]
     fn nobody_is_in_it_twice() {
         let mut sample = Sample::new();
-        (0..5000).for_each(|n| sample.note(&traits(n % 300, n as i64), n << 32));
+        (0..5000).for_each(|n| sample.note(&traits(n % 300, n as i64), n << 32, || true));
         assert_eq!(sample.rows.len(), sample.counts.users.len());
         assert!(sample.rows.len() <= 300);
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::campaign::{Campaign, Walk};
-use super::composition::{Composition, Group};
+use super::composition::{Composition, Group, Returning};
 use super::gate::WINDOWS_MAX;
 use super::gathering::{Gathering, Member};
 use super::image::Image;
@@ -24,7 +24,8 @@ saved!(Member { traits, events, bursts, partners });
 saved!(Bin { here, usual, log_odds, overfull });
 saved!(Mixture { alpha, support, bins });
 saved!(Image { values, weights });
-saved!(Group { locked, blind });
+saved!(Group { locked, blind, known });
+saved!(Returning { bursts, known });
 saved!(Composition {
     users,
     suspect,
@@ -36,6 +37,8 @@ saved!(Composition {
     network,
     device,
     images,
+    shared,
+    spread,
     repeats,
     returning,
     recurring,
@@ -49,6 +52,7 @@ saved!(Campaign {
     part_of,
     composition,
     members,
+    cohorts,
     grown_at,
     facts,
     cleared_until,
@@ -73,7 +77,8 @@ impl Saved for Gathering {
         ((*opened_at, *busy_at), *window).save(to);
         burst.save(to);
         votes.save(to);
-        let Self { members, next, came, judged, composition, .. } = self;
+        let Self { members, next, came, judged, part_of, composition, .. } = self;
+        part_of.save(to);
         members.save(to);
         ((*next, *came), *judged).save(to);
         composition.save(to);
@@ -83,6 +88,7 @@ impl Saved for Gathering {
         let ((target, action), owner) = Saved::load(from)?;
         let ((opened_at, busy_at), window) = Saved::load(from)?;
         let (burst, votes) = (Saved::load(from)?, Saved::load(from)?);
+        let part_of = Saved::load(from)?;
         let members: Vec<Member> = Saved::load(from)?;
         let ((next, came), judged) = Saved::load(from)?;
         let composition = Saved::load(from)?;
@@ -100,6 +106,7 @@ impl Saved for Gathering {
             next,
             came,
             judged,
+            part_of,
             composition,
             places,
         };
@@ -188,6 +195,7 @@ impl Crowds {
         } = self;
         bursts.table.save(to);
         bursts.next.save(to);
+        bursts.groups.save(to);
         open.save(to);
         campaigns.save(to);
         walking.save(to);
@@ -206,6 +214,7 @@ impl Crowds {
         let mut crowds = Self::new(policy).ok_or(Damaged)?;
         crowds.bursts.table = Table::load(from, part, awaited)?;
         crowds.bursts.next = Saved::load(from)?;
+        crowds.bursts.groups = Saved::load(from)?;
         crowds.open = Saved::load(from)?;
         crowds.campaigns = Saved::load(from)?;
         crowds.walking = Saved::load(from)?;

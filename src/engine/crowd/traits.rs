@@ -16,6 +16,10 @@ pub(crate) const NEIGHBOURS: usize = 5;
 /// The bin of those who are alone on their address.
 pub(crate) const ALONE: usize = 1;
 
+/// Accounts behind one address that are counted, of a crowd and of ordinary actors: whom one exit brings together (a school,
+/// a campus, a company) are one bunch, not so many people who have something in common by chance.
+pub(crate) const COUNTED_BEHIND: u32 = 4;
+
 const HOUR: i64 = 3_600_000;
 const DAY: i64 = 24 * HOUR;
 /// Where the bins of age end, milliseconds.
@@ -38,7 +42,8 @@ pub(crate) struct Traits {
     pub(crate) age: u8,
     /// Bin of the people seen behind the address.
     pub(crate) neighbours: u8,
-    /// Nothing says that the account cannot belong to a bought crowd: it is not settled, not paying, not trusted.
+    /// Nothing says that the account cannot belong to a bought crowd: it is not paying, not trusted. Accounts that are
+    /// settled are bought, too.
     pub(crate) can_join: bool,
     /// Hour or day of registration.
     pub(crate) cohort: u32,

@@ -16,6 +16,9 @@ pub(super) const LEAST_SUSPECT: f64 = 0.1;
 const PRIOR_PART: f64 = 0.5;
 const PRIOR_MOST: f64 = 0.2;
 
+/// What those who belong to a campaign do on its target is kept, but not counted.
+pub(crate) const BELONGS: Verdict = Verdict::Demote;
+
 /// The family of how often accounts act on one target.
 pub(super) const REPEATS_FAMILY: &str = "volume";
 
@@ -41,7 +44,7 @@ pub(super) fn evidence(
     traits: &Traits,
     member: Option<&Member>,
 ) -> Option<Evidence> {
-    // A settled account may be part of a group that meets again and again; nothing else of a crowd speaks of it.
+    // A paying account may be part of a group that meets again and again; nothing else of a crowd speaks of it.
     let is_group = |kind: &Kind| matches!(kind, Kind::Recurring | Kind::Lockstep);
     let heard = |kind: &Kind| traits.can_join || is_group(kind);
     let groups = composition.is_group(LEAST_SUSPECT);

@@ -91,8 +91,9 @@ fn ablation(losses: &[Loss]) -> Section {
         vec![family, scenario, loss.metric.name().to_owned(), words(loss.with), words(loss.without)]
     };
     let heads = ["without", "scenario", "figure", "with all", "without it"];
-    Section::table("Each evidence family off in turn: what changes", &heads, losses.iter().map(row).collect())
-        .noted("The worst of the seeds; figures that stay as they are, are left out.")
+    Section::table("Each part off in turn: what changes", &heads, losses.iter().map(row).collect())
+        .noted("The worst of the seeds; figures that stay as they are, are left out. A family is its rules and limits; `crowd NAME` is \
+                what it takes from crowds alone.")
 }
 
 fn unique<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {

@@ -107,6 +107,10 @@ impl Bench<'_> {
     }
 
     fn rules(&mut self, fired: &[Fired]) {
+        if let (Some(crowds), Some(verdict)) = (&self.policy.crowds, self.look.campaign) {
+            self.told.reasons.push(demand(&crowds.campaign.info.id, verdict));
+            self.raise(verdict, None);
+        }
         if let (Some(crowds), more @ 1..) = (&self.policy.crowds, self.look.crowd_prior) {
             self.told.reasons.push(adds(&crowds.prior.id, more));
             self.told.score += more;

@@ -28,6 +28,8 @@ pub(super) struct Look {
     pub(super) unfamiliar: bool,
     /// Points by which a crowd raises the prior, as told.
     pub(super) crowd_prior: i32,
+    /// What is asked of those who belong to the campaign on the target, as told.
+    pub(super) campaign: Option<Verdict>,
 }
 
 /// A ban or penalty step that binds.

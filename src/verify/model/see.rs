@@ -319,6 +319,7 @@ impl Model {
         let by_limits = look.followed;
         let fired = self.fired(&scope, look, hint);
         look.crowd_prior = told_prior(&policy, hint);
+        look.campaign = told_campaign(&policy, hint);
         let pools = self.pools(&scope);
         drop(scope);
         let id = DecisionId::first(&arrival, &event.id);
@@ -379,6 +380,12 @@ fn told_prior(policy: &Policy, hint: Hint<'_>) -> i32 {
     let told = policy.crowds.as_ref().zip(hint.told);
     told.and_then(|(crowds, told)| told.reasons.iter().find(|reason| reason.id == crowds.prior.id))
         .map_or(0, |reason| reason.points)
+}
+
+/// What is asked of those who belong to a campaign, as told.
+fn told_campaign(policy: &Policy, hint: Hint<'_>) -> Option<Verdict> {
+    let (crowds, told) = policy.crowds.as_ref().zip(hint.told)?;
+    told.reasons.iter().find(|reason| reason.id == crowds.campaign.info.id)?.verdict
 }
 
 /// Evidence of a crowd, which only the engine can know, as it was told.
