@@ -6,12 +6,11 @@
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
-use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::config::{self, Loaded, Overrides, Problems};
-use crate::engine::entity::{Entity, EntityKind};
+use crate::engine::entity::EntityKind;
 use crate::engine::time::{Span, Timestamp};
 use crate::engine::verdict::Verdict;
 
@@ -32,19 +31,23 @@ pub mod exit {
 }
 
 mod backtest;
+mod ban;
 mod checkpoint;
 mod evaluate;
 mod explain;
 mod lint;
 mod simulate;
+mod tune;
 mod verify;
 
 pub use self::backtest::{BacktestArgs, RangeArgs, ReadingArgs};
+pub use self::ban::{BanAction, BanArgs, Signature};
 pub use self::checkpoint::{CheckpointAction, CheckpointArgs, StateArgs};
 pub use self::evaluate::{EvaluateArgs, EventFormat, LabelKind, Seeds};
 pub use self::explain::ExplainArgs;
 pub use self::lint::{LintArgs, MapArgs};
 pub use self::simulate::SimulateArgs;
+pub use self::tune::{SuggestArgs, SweepArgs};
 pub use self::verify::VerifyArgs;
 
 const EXIT_CODES: &str = "\
@@ -97,6 +100,12 @@ pub enum Command {
     /// Guess which column of a table is which field, and print the command of a first report
     #[command(after_help = lint::MAP_HELP)]
     Map(MapArgs),
+    /// Suggest thresholds from what is usual, as a policy patch, with whom they would have touched
+    #[command(after_help = tune::SUGGEST_HELP)]
+    Suggest(Box<SuggestArgs>),
+    /// Tell what other values of a policy's numbers would cost
+    #[command(after_help = tune::SWEEP_HELP)]
+    Sweep(Box<SweepArgs>),
     /// Measure how well it detects, over events whose truth is known
     #[command(after_help = evaluate::HELP)]
     Evaluate(Box<EvaluateArgs>),
@@ -108,9 +117,9 @@ pub enum Command {
     Check(CheckArgs),
     /// Run the tests that stand beside the rules
     #[command(after_help = TEST_HELP)]
-    Test(PolicyArgs),
+    Test(TestArgs),
     /// Ban, lift a ban, list bans
-    #[command(after_help = BAN_HELP)]
+    #[command(after_help = ban::HELP)]
     Ban(BanArgs),
     /// Create the topics, or compare them with what they must be
     #[command(after_help = TOPICS_HELP)]
@@ -162,17 +171,13 @@ Examples:
   weir check --policy my-policy && weir test --policy my-policy";
 
 const TEST_HELP: &str = "\
+With --coverage it also tells, of each limit and rule, how many events of all tests it spoke of, and which parts of its
+condition no test has seen both true and not.
+
 Examples:
   weir test
-  weir test --policy my-policy";
-
-const BAN_HELP: &str = "\
-A command is written to the topic of commands and takes effect with the next batch.
-
-Examples:
-  weir ban add user:4711 --for 24h --reason 'bought likes, case 12'
-  weir ban lift user:4711 --reason 'was a mix-up'
-  weir ban list --kind user";
+  weir test --policy my-policy --coverage
+  weir test --policy my-policy --junit results.xml";
 
 const TOPICS_HELP: &str = "\
 Examples:
@@ -322,71 +327,18 @@ pub struct PolicyArgs {
     pub policy: Option<PathBuf>,
 }
 
-/// `weir ban`
+/// `weir test`
 #[derive(Clone, Debug, Args)]
-pub struct BanArgs {
-    /// What to do.
-    #[command(subcommand)]
-    pub action: BanAction,
-}
-
-/// `weir ban add|lift|list`
-#[derive(Clone, Debug, Subcommand)]
-pub enum BanAction {
-    /// Ban a user, device, address or target
-    Add {
-        /// Whom: user:ID, device:ID, ip:ADDRESS, target:ID
-        entity: Entity,
-        /// For how long [default: until lifted]
-        #[arg(long = "for", value_name = "TIME", value_parser = length)]
-        length: Option<Span>,
-        /// What happens to its events
-        #[arg(long, default_value_t = Verdict::Block, value_parser = standing_verdict)]
-        verdict: Verdict,
-        /// Why, and by whom.
-        #[command(flatten)]
-        who: Signature,
-        /// Where the configuration is.
-        #[command(flatten)]
-        config: ConfigArgs,
-    },
-    /// Lift one ban of an entity, or all of them; sets its penalty to zero
-    Lift {
-        /// Whose: user:ID, device:ID, ip:ADDRESS, target:ID
-        entity: Entity,
-        /// Only this ban
-        #[arg(long, value_name = "ID")]
-        ban: Option<String>,
-        /// Why, and by whom.
-        #[command(flatten)]
-        who: Signature,
-        /// Where the configuration is.
-        #[command(flatten)]
-        config: ConfigArgs,
-    },
-    /// List the bans in force
-    List {
-        /// Only this kind of entity
-        #[arg(long, value_parser = kind)]
-        kind: Option<EntityKind>,
-        /// Form of the list
-        #[arg(long, value_enum, default_value_t)]
-        format: Format,
-        /// Where the configuration is.
-        #[command(flatten)]
-        config: ConfigArgs,
-    },
-}
-
-/// Why something is done, and by whom.
-#[derive(Clone, Debug, Args)]
-pub struct Signature {
-    /// Why, for those who read it later
-    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
-    pub reason: String,
-    /// Who asks
-    #[arg(long, value_name = "NAME", env = "USER", default_value = "operator")]
-    pub actor: String,
+pub struct TestArgs {
+    /// Whose tests.
+    #[command(flatten)]
+    pub policy: PolicyArgs,
+    /// Tell what the tests reach of each limit and rule, branch by branch
+    #[arg(long)]
+    pub coverage: bool,
+    /// Write the results as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
 }
 
 /// `weir topics`
@@ -492,6 +444,7 @@ pub fn color_on_stderr() -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::entity::Entity;
 
     fn parse(line: &str) -> Result<Command, clap::Error> {
         Cli::try_parse_from(line.split_whitespace()).map(|cli| cli.command)

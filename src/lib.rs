@@ -30,6 +30,7 @@
 //! | [`backtest`] | events that were, through several policies at once: what would have been otherwise | files, Kafka; how a verdict is made |
 //! | [`explain`] | why one event was decided as it was | files, Kafka; how a verdict is made |
 //! | [`lint`] | what a policy alone shows: what never speaks, what goes unnoticed all day | events, state |
+//! | [`tune`] | what is usual of each signal, what another number would cost | files, Kafka; how a verdict is made |
 //! | [`report`] | tables and charts as text and as one HTML page | whose figures they are |
 //! | [`verify`] | a reference model of the engine; a checker of what topics hold | Kafka; how the engine does it |
 //! | [`sim`] | simulated traffic, honest and not | how it will be judged |
@@ -69,5 +70,6 @@ pub mod run;
 pub mod sim;
 pub mod state;
 pub mod stream;
+pub mod tune;
 pub mod verify;
 pub mod wire;

@@ -15,6 +15,8 @@ fn main() -> ExitCode {
         Command::Explain(args) => commands::explain::run(&args),
         Command::Lint(args) => commands::lint::run(&args),
         Command::Map(args) => commands::map::run(&args),
+        Command::Suggest(args) => commands::suggest::run(&args),
+        Command::Sweep(args) => commands::sweep::run(&args),
         Command::Evaluate(args) => commands::evaluate::run(&args),
         Command::Simulate(args) => commands::simulate::run(&args),
         Command::Check(args) => commands::check::run(&args),

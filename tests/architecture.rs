@@ -25,6 +25,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("backtest", &["engine", "evaluate", "pipeline", "replay", "report"]),
     ("explain", &["engine", "evaluate", "replay"]),
     ("lint", &["engine", "report"]),
+    ("tune", &["backtest", "engine", "evaluate", "replay"]),
     ("verify", &["engine", "wire"]),
     ("desk", &["clock", "config", "engine", "metrics"]),
     ("cli", &["config", "engine"]),
@@ -32,7 +33,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
         "commands",
         &[
             "backtest", "cli", "clock", "config", "engine", "evaluate", "explain", "lint", "replay",
-            "report", "sim", "state", "stream", "verify", "wire",
+            "report", "sim", "state", "stream", "tune", "verify", "wire",
         ],
     ),
     ("demo", &["cli", "clock", "config", "engine", "pipeline", "sim", "stream", "wire"]),

@@ -502,3 +502,40 @@ fn simulated_traffic_is_accounted_for() {
     let matrix = found["contrasts"][0]["matrix"].as_object().expect("rows");
     assert_eq!(matrix.values().map(sum).sum::<u64>(), sum(&found["policies"][0]["verdicts"]));
 }
+
+/// What is refused comes out of the fixture as of the file, under other names; a limit needs what came before.
+#[test]
+fn an_event_becomes_a_masked_test_that_passes() {
+    let place = Place::new();
+    small(&place);
+    let ran = place.run(&["--input", "events.jsonl", "--policy", "now", "--fixture", "4"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    for secret in ["ann", "198.51.100", "bob"] {
+        assert!(!ran.out.contains(secret), "{secret}: {}", ran.out);
+    }
+    let events = ran.out.lines().filter(|line| line.trim_start().starts_with("- { at:")).count();
+    assert_eq!(events, 4, "{}", ran.out);
+    assert!(ran.out.contains("# beside pace") && ran.out.contains("expect: { verdict: reject, by: pace }"));
+    assert!(
+        ran.out.contains("{ at: 30s, action: like, user_id: u1, target_id: t1, ip: \"198.18.0.1\" }"),
+        "{}",
+        ran.out
+    );
+
+    // Laid beside the limit it is a test like any other.
+    let tests: String =
+        ran.out.lines().filter(|line| !line.contains('#')).map(|line| format!("{line}\n")).collect();
+    let text = format!(
+        "version: 1\nlimits:\n  - id: pace\n    key: [user, action]\n    window: 1m\n    max: 2\n    verdict: reject\n    code: PACE\n    \
+         text: t\n    source: s\n    owner: o\n    tests:\n{tests}"
+    );
+    place.file("laid/p.yaml", text);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+    let tested =
+        command.args(["test", "--policy", "laid"]).current_dir(place.0.path()).output().expect("it runs");
+    let told = String::from_utf8(tested.stdout).expect("UTF-8");
+    assert!(told.contains("1 passed, 0 failed"), "{told}{}", String::from_utf8_lossy(&tested.stderr));
+
+    let missing = place.run(&["--input", "events.jsonl", "--policy", "now", "--fixture", "99"]);
+    assert_eq!((missing.code, missing.err.contains("no event `99`")), (1, true), "{}", missing.err);
+}

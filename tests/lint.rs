@@ -161,3 +161,63 @@ fn a_table_without_a_time_is_refused_with_words() {
     place.file("empty.csv", "");
     assert!(place.run(&["map", "empty.csv"]).err.contains("empty.csv: is empty"));
 }
+
+/// Of `pace` both sides are seen; of `loud` only that it fires: its second part was never other than true.
+#[test]
+fn tests_of_a_policy_tell_what_they_reach_and_write_junit() {
+    let place = Place::new();
+    place.file(
+        "p/p.yaml",
+        "version: 1
+limits:
+  - id: pace
+    key: [user]
+    window: 1m
+    max: 1
+    verdict: demote
+    code: PACE
+    text: t
+    source: s
+    owner: o
+    tests:
+      - name: one passes
+        events: [{ at: 0s, action: like, user_id: u }]
+        expect: { verdict: allow, fires: false }
+      - name: two <do> not
+        events: [{ at: 0s, repeat: 2, every: 1s, action: like, user_id: u }]
+        expect: { verdict: allow }
+rules:
+  - id: loud
+    family: content
+    when: event.action == 'shout' && event.user_id == 'u'
+    verdict: hold
+    code: LOUD
+    text: t
+    source: s
+    owner: o
+    tests:
+      - name: it waits
+        events: [{ at: 0s, action: shout, user_id: u }]
+        expect: { verdict: hold, by: loud }
+",
+    );
+    let ran = place.run(&["test", "--policy", "p", "--coverage", "--junit", "r.xml"]);
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    assert!(ran.out.contains("2 passed, 1 failed"), "{}", ran.out);
+    let line = |id: &str| {
+        let rows = ran.out.lines().skip_while(|line| !line.contains("What the tests reach"));
+        let row =
+            rows.map(str::trim).find(|line| line.starts_with(id)).unwrap_or_else(|| panic!("{}", ran.out));
+        row.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(line("pace"), "pace limit 1 3 -");
+    assert_eq!(line("loud"), "loud rule 1 3 2 of 3 never other than true: event.user_id == 'u'");
+    let xml = fs::read_to_string(place.0.path().join("r.xml")).expect("it was written");
+    assert!(xml.contains("<testsuites tests=\"3\" failures=\"1\" errors=\"0\">"), "{xml}");
+    assert!(
+        xml.contains("name=\"two &lt;do&gt; not\"")
+            && xml.contains("<failure message=\"event 2: expected allow, got demote"),
+        "{xml}"
+    );
+    assert_eq!(xml.matches("<testcase").count(), 3);
+}

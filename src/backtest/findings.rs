@@ -59,6 +59,11 @@ impl Findings {
         &self.facts
     }
 
+    /// What could not be read.
+    pub fn faults(&self) -> &Faults {
+        &self.faults
+    }
+
     /// Why nothing counts, when nothing does.
     pub fn emptiness(&self) -> String {
         let passed = &self.ran.passed;

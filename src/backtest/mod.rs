@@ -16,8 +16,10 @@
 
 mod actor;
 mod contrast;
+mod costs;
 mod figures;
 mod findings;
+mod fixture;
 mod gate;
 mod ledger;
 mod markdown;
@@ -31,8 +33,10 @@ mod timeline;
 mod top;
 
 pub use self::actor::{Mask, Name};
+pub use self::costs::{Costs, Spoken};
 pub use self::figures::{FIGURES, Figure, Known, Value, Values};
 pub use self::findings::Findings;
+pub use self::fixture::{EVENTS_MAX as FIXTURE_EVENTS_MAX, Finder, Fixture, Found, Gatherer};
 pub use self::gate::{Gate, GateError, Ruling};
 pub use self::markdown::markdown;
 pub use self::pass::{Pass, Ran, Side};

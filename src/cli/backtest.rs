@@ -27,6 +27,9 @@ windows, over the longest window of the policies unless --warm-up says otherwise
   newly_touched_accounts newly_touched_settled newly_touched_paying more_reviews_per_day; with labels precision recall
   false_positive_rate, and of both recall_change false_positive_rate_change.
 
+--fixture prints what was decided of one event as a policy test: with what its user, target, device and address did before,
+under other names.
+
 Exit codes: 0 done, 1 not (or nothing counted), 2 wrong use, 3 the condition of --fail-on holds, 78 the policy is wrong.
 
 Examples:
@@ -35,7 +38,8 @@ Examples:
   weir backtest --input events.jsonl --policy candidate --against live --against last-week --json out.json
   weir backtest --input day.jsonl --policy candidate --since 2026-05-04T00:00:00Z --until 2026-05-05T00:00:00Z
   weir backtest --input day.jsonl --policy candidate --markdown pr.md --fail-on 'new_holds > 0.1% or new_blocks > 20'
-  weir backtest --input log.csv.gz --map user=account,time=ts --action like --report first.html";
+  weir backtest --input log.csv.gz --map user=account,time=ts --action like --report first.html
+  weir backtest --input day.jsonl --policy candidate --fixture e-4711";
 
 /// `weir backtest`
 #[derive(Clone, Debug, Args)]
@@ -73,6 +77,9 @@ pub struct BacktestArgs {
     /// End with 3 when this holds, such as 'new_holds > 0.1%'
     #[arg(long, value_name = "CONDITION")]
     pub fail_on: Option<String>,
+    /// Print an event, with what it may hang on, as a masked test for the candidate, and nothing else
+    #[arg(long, value_name = "EVENT_ID", conflicts_with_all = ["against", "labels", "report", "json", "markdown", "fail_on", "since", "until"])]
+    pub fixture: Option<String>,
     /// Show addresses and devices in full
     #[arg(long)]
     pub unmask: bool,

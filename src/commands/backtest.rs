@@ -4,7 +4,7 @@
 //! and what the condition of `--fail-on` says. It ends with 1 when nothing counted, with 3 when that condition holds.
 
 use super::progress::Progress;
-use super::{Failure, finish, policy, print, reading, setup, table, tell};
+use super::{Failure, finish, fixture, policy, print, reading, setup, table, tell};
 use crate::backtest::{Findings, Gate, Mask, Pass, Range, Ruling, Side, markdown, sections};
 use crate::cli::{BacktestArgs, ConfigArgs, FileOrStandard, Format, PolicyArgs, exit};
 use crate::evaluate::Label;
@@ -18,7 +18,10 @@ const SOURCE: &str = "backtest";
 
 /// Runs it.
 pub fn run(args: &BacktestArgs) -> u8 {
-    finish(backtest(args))
+    finish(match &args.fixture {
+        Some(id) => fixture::run(args, id),
+        None => backtest(args),
+    })
 }
 
 fn backtest(args: &BacktestArgs) -> Result<u8, Failure> {

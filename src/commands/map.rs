@@ -21,8 +21,7 @@ fn map(args: &MapArgs) -> Result<u8, Failure> {
         Format::Text => text(&name, &guess),
     })?;
     let has = |field: &str| guess.columns.iter().any(|column| column.field == Some(field));
-    let missing =
-        ["time", "user"].into_iter().filter(|field| !has(field) && !(*field == "user" && has("ip")));
+    let missing = ["time", "user"].into_iter().filter(|field| !(has(field) || *field == "user" && has("ip")));
     let missing: Vec<&str> = missing.collect();
     if !missing.is_empty() {
         let text = format!(

@@ -18,11 +18,14 @@ pub mod replay;
 pub mod setup;
 pub mod signals;
 pub mod simulate;
+pub mod suggest;
+pub mod sweep;
 pub mod test;
 pub mod topics;
 pub mod verify;
 
 mod failure;
+mod fixture;
 mod progress;
 mod reading;
 mod table;

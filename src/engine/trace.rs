@@ -119,17 +119,26 @@ pub struct SpanTrace {
     pub refuses: bool,
 }
 
-/// Whether the next event leaves a trace, and the last one.
+/// Whether the next event leaves a trace, and the last one; the last values of the signals, when they are watched.
 #[derive(Debug, Default)]
 pub(super) struct Tracing {
     wanted: bool,
+    /// Without what would be otherwise, which is one decision more for each thing that acted.
+    plain: bool,
+    watches: bool,
+    signals: Vec<Option<f64>>,
     trace: Option<Box<Trace>>,
 }
 
 impl Engine {
     /// The next event that is decided leaves a [`Trace`].
     pub fn trace_next(&mut self) {
-        self.tracing.wanted = true;
+        (self.tracing.wanted, self.tracing.plain) = (true, false);
+    }
+
+    /// The same without [`Trace::exempted`]: for many events in a row.
+    pub fn trace_next_plainly(&mut self) {
+        (self.tracing.wanted, self.tracing.plain) = (true, true);
     }
 
     /// The trace that was asked for, once there is one.
@@ -137,8 +146,30 @@ impl Engine {
         self.tracing.trace.take().map(|trace| *trace)
     }
 
+    /// From now on [`Engine::signals`] has the values of the last decision.
+    pub fn watch_signals(&mut self) {
+        self.tracing.watches = true;
+    }
+
+    /// The values of the policy's signals at the last decision, by index, when they are watched; `None` is unknown.
+    pub fn signals(&self) -> &[Option<f64>] {
+        &self.tracing.signals
+    }
+
     /// Leaves a trace of a decision, if one was asked for.
     pub(super) fn trace(&mut self, event: &Event<'_>, look: &Look<'_>, judged: &Judged) {
+        if self.tracing.watches {
+            let cells = self.plan.dimensions.iter().flat_map(|dimension| &dimension.signals);
+            self.tracing.signals.clear();
+            self.tracing.signals.resize(self.policy.signals.len(), None);
+            for cell in cells {
+                self.tracing.signals[cell.signal] = match look.slots[cell.slot] {
+                    Slot::Int(value) => Some(value as f64),
+                    Slot::Double(value) => Some(value),
+                    _ => None,
+                };
+            }
+        }
         if std::mem::take(&mut self.tracing.wanted) {
             self.tracing.trace = Some(Box::new(self.traced(event, look, judged)));
         }
@@ -164,7 +195,7 @@ impl Engine {
             crowd: says.map(|says| says.users),
             fired: judged.fired.clone(),
             points: judged.points.clone(),
-            exempted: self.exempted(event, look, judged),
+            exempted: if self.tracing.plain { Vec::new() } else { self.exempted(event, look, judged) },
         }
     }
 

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::state::State;
 use crate::engine::decision::{Judgement, Reason, risk_percent};
 use crate::engine::event::{Arrival, Event};
+use crate::engine::expr::Slot;
 use crate::engine::expr::parts::{Part, parts};
 use crate::engine::policy::listing::catalogue_table;
 use crate::engine::policy::{Effect, LimitRule, Mode, Policy, Rule};
@@ -339,18 +340,18 @@ fn ruled(policy: &Policy, number: usize, rule: &Rule, trace: &Trace, asked: bool
         Effect::Floor(verdict) => (format!("at least {verdict}"), true),
         Effect::Evidence { kind, weight } => (format!("evidence {} times {weight}", kind.name()), false),
     };
-    let part = condition.then(|| parts(&rule.when.text, policy, &slots)).flatten();
+    let part = condition.then(|| parts(&rule.when.text, policy)).flatten();
     Ruled {
         id: rule.info.id.clone(),
         mode: mode(rule.mode),
         does,
         asked: asked && rule.mode != Mode::Off,
         fires: trace.fired.contains(&number),
-        condition: part.map(|part| apart(policy, trace, &part)),
+        condition: part.map(|part| apart(policy, trace, &part, &slots)),
     }
 }
 
-fn apart(policy: &Policy, trace: &Trace, part: &Part) -> Condition {
+fn apart(policy: &Policy, trace: &Trace, part: &Part, slots: &[Slot<'_>]) -> Condition {
     let read = |slot: &usize| {
         let value = match &trace.values[*slot] {
             Value::Unknown => "unknown".to_owned(),
@@ -359,13 +360,13 @@ fn apart(policy: &Policy, trace: &Trace, part: &Part) -> Condition {
         (policy.catalogue[*slot].path.clone(), value)
     };
     Condition {
-        text: part.text.clone(),
-        outcome: match part.outcome {
+        text: part.text().to_owned(),
+        outcome: match part.outcome(slots) {
             Some(true) => "true",
             Some(false) => "false",
             None => "unknown",
         },
         reads: part.reads.iter().map(read).collect(),
-        parts: part.parts.iter().map(|inner| apart(policy, trace, inner)).collect(),
+        parts: part.parts.iter().map(|inner| apart(policy, trace, inner, slots)).collect(),
     }
 }

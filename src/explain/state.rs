@@ -39,10 +39,15 @@ pub(super) fn before(engine: &Engine, event: &Event<'_>) -> Vec<State> {
         entity(EntityKind::Device, event.device.id.as_deref()),
         entity(EntityKind::Ip, event.ip.as_deref()),
     ];
-    entities.into_iter().flatten().filter_map(|entity| engine.profile(&entity)).map(state).collect()
+    entities
+        .into_iter()
+        .flatten()
+        .filter_map(|entity| engine.profile(&entity))
+        .map(|profile| state(&profile))
+        .collect()
 }
 
-fn state(profile: Profile) -> State {
+fn state(profile: &Profile) -> State {
     let time = |at: Option<Timestamp>| at.map(|at| at.to_string());
     let bans = profile.bans.iter().map(|ban| {
         let until = ban.expires_at.map_or("until lifted".to_owned(), |at| format!("until {at}"));

@@ -72,7 +72,7 @@ impl Explanation {
         }
         match self.crowd {
             Some(users) => {
-                line(text, 1, &format!("a crowd on the target speaks, judged by {users} accounts"))
+                line(text, 1, &format!("a crowd on the target speaks, judged by {users} accounts"));
             }
             None => line(text, 1, "no crowd on the target speaks"),
         }

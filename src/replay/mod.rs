@@ -1,5 +1,6 @@
 //! The engine without Kafka: replay of files, one engine or several before the same records; the tests of a policy.
 
+mod coverage;
 mod drive;
 mod lines;
 mod panel;
@@ -7,9 +8,10 @@ mod policy_test;
 mod record;
 mod stream;
 
+pub use self::coverage::{Branch, Coverage, Reached};
 pub use self::drive::{Drive, Heard, Options};
 pub use self::lines::Lines;
 pub use self::panel::{Panel, Said, Told, Turn};
-pub use self::policy_test::run_test;
+pub use self::policy_test::{run_covered, run_test};
 pub use self::record::Record;
 pub use self::stream::{Summary, Watch, replay};

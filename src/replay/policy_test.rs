@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value as Json};
 
+use super::coverage::Coverage;
 use crate::engine::decision::Judgement;
 use crate::engine::event::Arrival;
 use crate::engine::key::HashSeed;
@@ -24,11 +25,20 @@ const SEED: HashSeed = HashSeed(0x7465, 0x7374);
 
 /// Runs one test; returns what did not hold, in words. Empty is passed.
 pub fn run_test(policy: &Arc<Policy>, test: &RuleTest) -> Vec<String> {
+    run(policy, test, &mut None)
+}
+
+/// The same, and notes what it reached.
+pub fn run_covered(policy: &Arc<Policy>, test: &RuleTest, coverage: &mut Coverage) -> Vec<String> {
+    run(policy, test, &mut Some(coverage))
+}
+
+fn run(policy: &Arc<Policy>, test: &RuleTest, coverage: &mut Option<&mut Coverage>) -> Vec<String> {
     let events = match records(test) {
         Ok(events) => events,
         Err(problem) => return vec![problem],
     };
-    match judge(policy, &events) {
+    match judge(policy, &events, coverage) {
         Ok(judgements) => test.expect.iter().flat_map(|expect| unmet(expect, test, &judgements)).collect(),
         Err(problem) => vec![problem],
     }
@@ -120,7 +130,11 @@ fn json(value: &Value) -> Json {
 type Answer = (Judgement, Vec<String>);
 
 /// What was decided on each event; `None` for a duplicate.
-fn judge(policy: &Arc<Policy>, events: &[Vec<u8>]) -> Result<Vec<Option<Answer>>, String> {
+fn judge(
+    policy: &Arc<Policy>,
+    events: &[Vec<u8>],
+    coverage: &mut Option<&mut Coverage>,
+) -> Result<Vec<Option<Answer>>, String> {
     let mut engine = Engine::new(Arc::clone(policy), SEED);
     let mut outputs = Outputs::default();
     let mut judgements = Vec::with_capacity(events.len());
@@ -130,7 +144,13 @@ fn judge(policy: &Arc<Policy>, events: &[Vec<u8>]) -> Result<Vec<Option<Answer>>
         let append_time = decoded.append_time.unwrap_or(decoded.event.occurred_at);
         let arrival = Arrival { topic: "test", partition: 0, offset: number as i64, append_time };
         outputs.clear();
+        if coverage.is_some() {
+            engine.trace_next_plainly();
+        }
         engine.apply(Input::Event(&decoded.event, arrival), &mut outputs);
+        if let (Some(coverage), Some(trace)) = (coverage.as_deref_mut(), engine.take_trace()) {
+            coverage.note(&trace);
+        }
         let shadow: Vec<String> = outputs.shadow.iter().map(|reason| reason.source.id.clone()).collect();
         judgements.push(outputs.judgement.take().map(|judgement| (judgement, shadow)));
     }

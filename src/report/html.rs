@@ -89,7 +89,7 @@ fn row(cells: &[String]) -> String {
 }
 
 /// Text that cannot become markup.
-pub(super) fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

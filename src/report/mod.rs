@@ -13,7 +13,7 @@ mod table;
 mod text;
 
 pub use self::chart::{Chart, Line, X, Y};
-pub use self::html::{Head, page};
+pub use self::html::{Head, escaped, page};
 pub use self::section::Section;
 pub use self::slider::Slider;
 pub use self::text::text;

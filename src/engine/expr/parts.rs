@@ -10,25 +10,41 @@ use super::check::{Scope, check};
 use super::parse::parse;
 use super::tree::{Bool, BoolKind, Double, Int, Text, Typed};
 use super::words::words;
-use super::{Slot, compile};
+use super::{Condition, Slot, compile};
 use crate::engine::policy::{Name, Policy};
 
 /// One condition, and those it is made of.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Part {
-    /// As written, in one form.
-    pub text: String,
-    /// `None` is unknown.
-    pub outcome: Option<bool>,
+    /// As written, in one form; and what it says.
+    pub condition: Condition,
     /// The names that it reads itself, each once.
     pub reads: Vec<usize>,
     /// What `&&`, `||`, `!` and `?:` join.
     pub parts: Vec<Part>,
 }
 
+impl Part {
+    /// As written, in one form.
+    pub fn text(&self) -> &str {
+        &self.condition.text
+    }
+
+    /// What it says of these values; `None` is unknown.
+    pub fn outcome(&self, slots: &[Slot<'_>]) -> Option<bool> {
+        self.condition.eval(slots)
+    }
+
+    /// It and all that it is made of, itself first.
+    pub fn each<'p>(&'p self, into: &mut Vec<&'p Part>) {
+        into.push(self);
+        self.parts.iter().for_each(|part| part.each(into));
+    }
+}
+
 /// Takes a condition of a policy apart; `None` when it is none.
-pub fn parts(text: &str, policy: &Policy, slots: &[Slot<'_>]) -> Option<Part> {
-    tree(text, policy).map(|tree| part(&tree, &policy.catalogue, slots))
+pub fn parts(text: &str, policy: &Policy) -> Option<Part> {
+    tree(text, policy).map(|tree| part(&tree, &policy.catalogue))
 }
 
 /// The meaning of a condition of a policy; `None` when it is none.
@@ -48,7 +64,7 @@ pub fn tree(text: &str, policy: &Policy) -> Option<Bool> {
     }
 }
 
-fn part(tree: &Bool, names: &[Name], slots: &[Slot<'_>]) -> Part {
+fn part(tree: &Bool, names: &[Name]) -> Part {
     let inner: Vec<&Bool> = match &tree.kind {
         BoolKind::Not(inner) => vec![inner],
         BoolKind::And(parts) | BoolKind::Or(parts) => parts.iter().collect(),
@@ -60,10 +76,9 @@ fn part(tree: &Bool, names: &[Name], slots: &[Slot<'_>]) -> Part {
         read_by(tree, &mut reads);
     }
     Part {
-        text: words(tree, names),
-        outcome: compile::condition(tree)(slots),
+        condition: Condition::new(words(tree, names), compile::condition(tree)),
         reads,
-        parts: inner.into_iter().map(|inner| part(inner, names, slots)).collect(),
+        parts: inner.into_iter().map(|inner| part(inner, names)).collect(),
     }
 }
 
@@ -162,13 +177,19 @@ mod tests {
             |path: &str| policy.catalogue.iter().position(|name| name.path == path).expect("it is there");
         slots[slot("acts")] = Slot::Int(7);
         slots[slot("event.action")] = Slot::Text("like");
-        let whole = parts(when, &policy, &slots).expect("a condition");
-        assert_eq!(whole.outcome, None, "account.new is unknown, and the other side of || is false");
+        let whole = parts(when, &policy).expect("a condition");
+        assert_eq!(whole.outcome(&slots), None, "account.new is unknown, and the other side of || is false");
         let [first, second] = &whole.parts[..] else { panic!("{whole:?}") };
-        assert_eq!((first.text.as_str(), first.outcome), ("acts * 2 >= 10", Some(true)));
+        assert_eq!((first.text(), first.outcome(&slots)), ("acts * 2 >= 10", Some(true)));
         assert_eq!(first.reads, [slot("acts")]);
-        assert_eq!(second.parts.iter().map(|part| part.outcome).collect::<Vec<_>>(), [None, Some(false)]);
-        assert_eq!(second.parts[1].parts[0].text, "event.action in ['like', 'post']");
-        assert_eq!(parts("nonsense >", &policy, &slots), None);
+        assert_eq!(
+            second.parts.iter().map(|part| part.outcome(&slots)).collect::<Vec<_>>(),
+            [None, Some(false)]
+        );
+        assert_eq!(second.parts[1].parts[0].text(), "event.action in ['like', 'post']");
+        let mut all = Vec::new();
+        whole.each(&mut all);
+        assert_eq!((all.len(), all[0].text()), (6, whole.text()));
+        assert!(parts("nonsense >", &policy).is_none());
     }
 }

@@ -4,6 +4,7 @@
 //! its threshold or the policy's hash: a reload gives no fresh quota.
 
 pub mod duration;
+pub mod edit;
 pub mod listing;
 pub mod load;
 pub mod names;

@@ -185,8 +185,8 @@ fn named(name: &str, field: &str, words: &[&str]) -> i32 {
     match () {
         () if lower == field => 5,
         () if parts.len() == 1 && known(&parts[0]) => 5,
-        () if parts.first().is_some_and(|part| known(&part)) => 4,
-        () if parts.iter().any(|part| known(&part)) => 3,
+        () if parts.first().is_some_and(&known) => 4,
+        () if parts.iter().any(known) => 3,
         () => 0,
     }
 }

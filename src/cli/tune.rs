@@ -1,0 +1,81 @@
+//! What can be typed after `weir suggest` and `weir sweep`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{EventFormat, FileOrStandard, Format, PolicyArgs, RangeArgs, ReadingArgs};
+
+pub(super) const SUGGEST_HELP: &str = "\
+The events go through the policy, and the values of each of its counts are gathered, for all and for each hour of the week
+(UTC). Suggested is 1.5 and 2 times the highest P99. The patch is a policy file of rules in shadow: lay it beside the policy,
+look at whom it touches, and only then let it act. The input is read twice, so it must be a file.
+
+Examples:
+  weir suggest --input events.jsonl
+  weir suggest --input month.jsonl.zst --policy my-policy --patch my-policy/suggested.yaml";
+
+/// `weir suggest`
+#[derive(Clone, Debug, Args)]
+pub struct SuggestArgs {
+    /// Events in the order in which they came
+    #[arg(long, value_name = "FILE")]
+    pub input: PathBuf,
+    /// Whose signals.
+    #[command(flatten)]
+    pub policy: PolicyArgs,
+    /// Write the patch to this file instead of printing it
+    #[arg(long, value_name = "FILE")]
+    pub patch: Option<PathBuf>,
+    /// Form of what is printed
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// Form of the events [default: csv where the file is called .csv, .csv.gz or .csv.zst, else jsonl]
+    #[arg(long, value_enum, value_name = "FORM")]
+    pub events_format: Option<EventFormat>,
+    /// How the events are read.
+    #[command(flatten)]
+    pub reading: ReadingArgs,
+}
+
+pub(super) const SWEEP_HELP: &str = "\
+Each value of each parameter makes a policy, one parameter changed at a time; all decide the same events in one pass beside
+the policy as it is. A parameter is named by where it stands: ID.FIELD of a limit or rule, NAME.FIELD of a signal,
+RULE.SIGNAL for the number that a rule compares a signal with, or a path such as score.ladder.hold.
+
+Examples:
+  weir sweep --input events.jsonl --set user-minute.max=20,30,45
+  weir sweep --input events.jsonl --labels labels.csv --set score.ladder.hold=9,13,17,21 --report sweep.html
+  weir sweep --input day.jsonl --policy my-policy --set pace.window=30s,1m,2m --set busy.acts_10m=20,30";
+
+/// `weir sweep`
+#[derive(Clone, Debug, Args)]
+pub struct SweepArgs {
+    /// Events in the order in which they came; `-` is stdin
+    #[arg(long, value_name = "FILE")]
+    pub input: FileOrStandard,
+    /// What is changed.
+    #[command(flatten)]
+    pub policy: PolicyArgs,
+    /// A parameter and its values; several allowed
+    #[arg(long, value_name = "NAME=VALUE,...", required = true)]
+    pub set: Vec<String>,
+    /// Labels, as CSV: event_id,user_id,label,... as for `weir evaluate`
+    #[arg(long, value_name = "FILE")]
+    pub labels: Option<PathBuf>,
+    /// Which part of the input counts.
+    #[command(flatten)]
+    pub range: RangeArgs,
+    /// Write a report as one HTML file
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+    /// Form of what is printed
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// Form of the events [default: csv where the file is called .csv, .csv.gz or .csv.zst, else jsonl]
+    #[arg(long, value_enum, value_name = "FORM")]
+    pub events_format: Option<EventFormat>,
+    /// How the events are read.
+    #[command(flatten)]
+    pub reading: ReadingArgs,
+}

@@ -1,0 +1,199 @@
+//! `weir suggest` and `weir sweep` as they are typed, over events whose figures were worked out by hand.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value as Json, json};
+use tempfile::TempDir;
+
+struct Ran {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Place {
+        Place(tempfile::tempdir().expect("a temporary folder"))
+    }
+
+    fn file(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.0.path().join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("writable");
+        fs::write(&path, text).expect("writable");
+        path
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.0.path().join(name)).expect("it was written")
+    }
+
+    fn run(&self, args: &[&str]) -> Ran {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("WEIR_")) {
+            command.env_remove(name);
+        }
+        let ran =
+            command.args(args).current_dir(self.0.path()).stdin(Stdio::null()).output().expect("it runs");
+        let text = |bytes| String::from_utf8(bytes).expect("all that is said is UTF-8");
+        Ran { code: ran.status.code().expect("it ended"), out: text(ran.stdout), err: text(ran.stderr) }
+    }
+
+    fn json(&self, args: &[&str]) -> Json {
+        let ran = self.run(&[args, &["--format", "json"]].concat());
+        serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}{}", ran.out, ran.err))
+    }
+}
+
+/// 2025-06-15T15:06:40Z, a Sunday.
+const T0: i64 = 1_750_000_000_000;
+
+fn event(number: usize, at: i64, user: &str, action: &str) -> String {
+    let at = T0 + at;
+    format!(
+        r#"{{"event_id":"{number}","occurred_at":{at},"action":"{action}","user_id":"{user}","target_id":"t{number}"}}"#
+    )
+}
+
+const POLICY: &str = "version: 1
+signals:
+  - { name: acts, key: [user], window: 10m, count: {}, doc: d }
+  - { name: everybody, key: [action], window: 10m, distinct: user, doc: d }
+limits:
+  - { id: pace, key: [user, action], window: 1m, max: 2, verdict: reject, code: PACE, text: t, source: s, owner: o }
+rules:
+  - { id: bad, family: content, when: \"event.action == 'bad'\", verdict: demote, code: BAD, text: t, source: s, owner: o }
+  - { id: busy, family: volume, when: \"acts >= 50 && everybody >= 1\", verdict: hold, code: BUSY, text: t, source: s, owner: o }
+";
+
+/// 750 people act 4 times each, one acts 30 times, each time otherwise: of 3,030 values 751 are 1, 751 are 2, 751 are 3, 751
+/// are 4, and 26 are more. So P50 is 3, P95 and P99 are 4; one and a half times that is 6, twice is 8.
+fn usual(place: &Place) {
+    place.file("p/p.yaml", POLICY);
+    let mut lines = Vec::new();
+    for round in 0..4 {
+        for user in 0..750 {
+            lines.push((user, format!("u{user}"), format!("a{round}")));
+        }
+    }
+    lines.extend((0..30).map(|n| (n, "heavy".to_owned(), format!("b{n}"))));
+    let text: Vec<String> = lines
+        .iter()
+        .enumerate()
+        .map(|(number, (_, user, action))| event(number, number as i64 * 100, user, action))
+        .collect();
+    place.file("e.jsonl", text.join("\n"));
+}
+
+#[test]
+fn thresholds_come_from_what_is_usual() {
+    let place = Place::new();
+    usual(&place);
+    let found = place.json(&["suggest", "--input", "e.jsonl", "--policy", "p"]);
+    let signals = found["signals"].as_array().expect("a list");
+    let acts = signals.iter().find(|signal| signal["signal"] == "acts").expect("it is there");
+    assert_eq!(
+        (&acts["events"], &acts["p50"], &acts["p95"], &acts["p99"]),
+        (&json!(3030), &json!(3.0), &json!(4.0), &json!(4.0))
+    );
+    assert_eq!(acts["busiest"], json!(["Sun 15h", 4.0]));
+    assert_eq!((&acts["soft"], &acts["hard"]), (&json!(6), &json!(8)));
+    // The one who acts 30 times is above both: 25 and 23 of his events.
+    assert_eq!(
+        (&acts["soft_touches"]["accounts"], &acts["soft_touches"]["decisions"]),
+        (&json!(1), &json!(25))
+    );
+    assert_eq!(
+        (&acts["hard_touches"]["accounts"], &acts["hard_touches"]["decisions"]),
+        (&json!(1), &json!(23))
+    );
+    // A count of a crowd is about nobody: it is told, and no rule is made of it.
+    let patch = found["patch"].as_str().expect("text");
+    assert!(patch.contains("when: acts >= 6") && !patch.contains("everybody >="), "{patch}");
+}
+
+#[test]
+fn the_patch_is_a_policy_in_shadow() {
+    let place = Place::new();
+    usual(&place);
+    let ran = place.run(&["suggest", "--input", "e.jsonl", "--policy", "p", "--patch", "p/suggested.yaml"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.out.contains("6: 1 accounts (0.0 % settled, 0.0 % paying)"), "{}", ran.out);
+    let checked = place.run(&["check", "--policy", "p"]);
+    assert_eq!(checked.code, 0, "{}", checked.err);
+    assert_eq!(place.read("p/suggested.yaml").matches("mode: shadow").count(), 2);
+    let tried =
+        place.run(&["backtest", "--input", "e.jsonl", "--policy", "p", "--json", "b.json", "--against", "p"]);
+    assert_eq!(tried.code, 0, "{}", tried.err);
+    let found: Json = serde_json::from_str(&place.read("b.json")).expect("JSON");
+    let rules = found["policies"][0]["rules"].as_array().expect("a list");
+    let rule = rules.iter().find(|rule| rule["id"] == "suggested-acts").expect("it is there");
+    assert_eq!((&rule["hits"], &rule["shadow"], &rule["mode"]), (&json!(0), &json!(25), &json!("shadow")));
+}
+
+/// Five likes of ann within a minute: of these 4, 3, 2 and none are above 1, 2, 3 and 10 a minute; eve is demoted anyway.
+fn likes(place: &Place) {
+    place.file("p/p.yaml", POLICY);
+    let mut lines: Vec<String> = (0..5).map(|n| event(n, n as i64 * 10_000, "ann", "like")).collect();
+    lines.push(event(5, 50_000, "eve", "bad"));
+    place.file("e.jsonl", lines.join("\n"));
+}
+
+#[test]
+fn each_value_is_told_with_what_it_costs() {
+    let place = Place::new();
+    likes(&place);
+    let sweep = [
+        "sweep",
+        "--input",
+        "e.jsonl",
+        "--policy",
+        "p",
+        "--set",
+        "pace.max=1,2,3,10",
+        "--set",
+        "busy.acts=3",
+    ];
+    let found = place.json(&sweep);
+    assert_eq!(found["now"]["acted_on"], 4);
+    let row = |place: usize| {
+        let row = &found["variants"][place];
+        ["acted_on", "stronger", "weaker", "newly_freed"].map(|name| row[name].as_u64().expect("a count"))
+    };
+    assert_eq!(row(0), [5, 1, 0, 0]);
+    assert_eq!(row(1), [4, 0, 0, 0]);
+    assert_eq!(row(2), [3, 0, 1, 1]);
+    assert_eq!(row(3), [1, 0, 3, 1]);
+    // From the third on the limit rejects before the rule is asked.
+    assert_eq!(row(4), [4, 0, 0, 0]);
+    assert_eq!(
+        (&found["variants"][0]["parameter"], &found["variants"][0]["now"]),
+        (&json!("pace.max"), &json!("2"))
+    );
+    assert_eq!(found["variants"][4]["now"], "50");
+
+    let ran = place.run(&[&sweep[..], &["--report", "s.html"]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.out.contains("pace.max, now 2") && ran.out.contains("2 (now)"), "{}", ran.out);
+    let page = place.read("s.html");
+    assert!(page.contains("<svg") && page.contains("Decisions above allow over pace.max"));
+}
+
+#[test]
+fn what_cannot_be_swept_is_told() {
+    let place = Place::new();
+    likes(&place);
+    let run = |set: &str| place.run(&["sweep", "--input", "e.jsonl", "--policy", "p", "--set", set]);
+    let unknown = run("pase.max=1");
+    assert_eq!(unknown.code, 2);
+    assert!(unknown.err.contains("did you mean `pace`?"), "{}", unknown.err);
+    assert!(run("pace.max").err.contains("write NAME=VALUE"));
+    let wrong = run("pace.window=0s");
+    assert_eq!(wrong.code, 2);
+    assert!(wrong.err.contains("pace.window=0s: p.yaml:6:"), "{}", wrong.err);
+    let many: Vec<String> = (1..40).map(|n| n.to_string()).collect();
+    assert!(run(&format!("pace.max={}", many.join(","))).err.contains("32 are the most"));
+}
