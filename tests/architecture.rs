@@ -32,8 +32,8 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     (
         "commands",
         &[
-            "backtest", "cli", "clock", "config", "engine", "evaluate", "explain", "lint", "replay",
-            "report", "sim", "state", "stream", "tune", "verify", "wire",
+            "backtest", "cli", "clock", "config", "engine", "evaluate", "explain", "lint", "pipeline",
+            "replay", "report", "sim", "state", "stream", "tune", "verify", "wire",
         ],
     ),
     ("demo", &["cli", "clock", "config", "engine", "pipeline", "sim", "stream", "wire"]),

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use super::contrast::Contrast;
 use super::ledger::Ledger;
 use super::range::{Part, Passed, Range};
+use crate::engine::ban::Ban;
+use crate::engine::case::Case;
 use crate::engine::key::HashSeed;
 use crate::engine::policy::Policy;
 use crate::engine::time::{Span, Timestamp};
 use crate::engine::verdict::Verdict;
-use crate::engine::{Engine, Outputs};
+use crate::engine::{Engine, Input, Outputs};
 use crate::evaluate::read::Ear;
 use crate::evaluate::{Book, Label};
 use crate::replay::{Heard, Options, Panel, Record, Told, Turn};
@@ -43,6 +45,9 @@ pub(super) struct Coverage {
 pub struct Pass {
     panel: Panel,
     range: Range,
+    seed: HashSeed,
+    /// What is applied now warms up, wherever it lies.
+    muted: bool,
     books: Books,
 }
 
@@ -104,7 +109,7 @@ impl Pass {
             part: if range.since.is_some() { Part::Before } else { Part::Inside },
             now: Timestamp::default(),
         };
-        Self { panel: Panel::new(engines, options), range, books }
+        Self { panel: Panel::new(engines, options), range, seed, muted: false, books }
     }
 
     /// How much earlier than a range events must be read for its windows to be whole: the longest of any policy.
@@ -120,10 +125,10 @@ impl Pass {
         records: impl Iterator<Item = Record<'r>>,
         mut truth: impl FnMut(&Heard<'_>) -> Option<Label>,
     ) -> usize {
-        let Self { panel, range, books } = self;
+        let Self { panel, range, books, muted, .. } = self;
         let mut passed = books.passed;
         let turn = |at: Timestamp| {
-            let part = range.part(at);
+            let part = if *muted { Part::WarmUp } else { range.part(at) };
             let first = passed.first_applied.is_none() && passed.before > 0;
             passed.count(part, at);
             match (part, range.begins()) {
@@ -133,10 +138,50 @@ impl Pass {
                 _ => Turn::Apply,
             }
         };
-        let count = panel.together(records, turn, |told| books.hear(told, &mut truth));
+        let count = panel.together(records, turn, |told| books.hear(told, *muted, &mut truth));
         books.passed = passed;
         books.passed.read += count as u64;
         count
+    }
+
+    /// Another input than an event: time, an operator's action, feedback, as the journal has them.
+    pub fn input(&mut self, input: &Input<'_>) {
+        let Books { seats, part, .. } = &mut self.books;
+        let counts = *part == Part::Inside && !self.muted;
+        self.panel.input(input, |seat, outputs| {
+            if counts {
+                seats[seat].told(outputs);
+            }
+        });
+    }
+
+    /// State begins anew, as it did when it was live.
+    pub fn begin_anew(&mut self) {
+        let seed = self.seed;
+        for engine in self.panel.engines_mut() {
+            *engine = Engine::new(Arc::clone(engine.policy()), seed);
+        }
+    }
+
+    /// Whether what is applied from now on warms up only.
+    pub fn mute(&mut self, muted: bool) {
+        self.muted = muted;
+    }
+
+    /// Takes over bans and cases as a new state did when it was live; `first`: what stands in their place is forgotten.
+    pub fn take_over(&mut self, first: bool, bans: &[Vec<Ban>], cases: &[Case]) {
+        for engine in self.panel.engines_mut() {
+            if first {
+                engine.forget_bans();
+            }
+            bans.iter().for_each(|bans| drop(engine.restore_bans(bans.clone())));
+            engine.restore_cases(cases.to_vec());
+        }
+    }
+
+    /// All bans and cases are taken over.
+    pub fn taken_over(&mut self) {
+        self.panel.engines_mut().for_each(Engine::cases_taken_over);
     }
 
     /// Ends the pass: time goes on for a minute, then until nothing waits, for corrections are made a few at a time.
@@ -173,14 +218,14 @@ impl Ear for Pass {
 }
 
 impl Books {
-    fn hear(&mut self, told: &Told<'_>, truth: &mut impl FnMut(&Heard<'_>) -> Option<Label>) {
+    fn hear(&mut self, told: &Told<'_>, muted: bool, truth: &mut impl FnMut(&Heard<'_>) -> Option<Label>) {
         let candidate = told.heard(0);
         let label = truth(&candidate);
         if let Some((_, arrival)) = candidate.event {
             self.part = self.range.part(arrival.append_time);
             self.now = self.now.max(arrival.append_time);
         }
-        if self.part != Part::Inside {
+        if muted || self.part != Part::Inside {
             return;
         }
         let kind = label.map(|label| label.kind);

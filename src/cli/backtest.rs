@@ -1,10 +1,12 @@
 //! What can be typed after `weir backtest`.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::Args;
+use clap::builder::ArgPredicate;
 
-use super::{EventFormat, FileOrStandard, Format, LabelKind, timestamp};
+use super::{ConfigArgs, EventFormat, FileOrStandard, Format, LabelKind, timestamp};
 use crate::config;
 use crate::engine::time::{Span, Timestamp};
 
@@ -39,14 +41,52 @@ Examples:
   weir backtest --input day.jsonl --policy candidate --since 2026-05-04T00:00:00Z --until 2026-05-05T00:00:00Z
   weir backtest --input day.jsonl --policy candidate --markdown pr.md --fail-on 'new_holds > 0.1% or new_blocks > 20'
   weir backtest --input log.csv.gz --map user=account,time=ts --action like --report first.html
-  weir backtest --input day.jsonl --policy candidate --fixture e-4711";
+  weir backtest --input day.jsonl --policy candidate --fixture e-4711
+  weir backtest --from engagement.interactions.v1@2026-05-04T00:00:00Z..2026-05-05T00:00:00Z --policy candidate
+  weir backtest --from engagement.interactions.v1 --follow-journal";
+
+/// A topic, and which part of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopicRange {
+    /// Its full name.
+    pub topic: String,
+    /// From when on events count.
+    pub since: Option<Timestamp>,
+    /// From when on they no longer do.
+    pub until: Option<Timestamp>,
+}
+
+impl FromStr for TopicRange {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (topic, range) = text.split_once('@').unwrap_or((text, ".."));
+        let ends = range.split_once("..");
+        let (since, until) = ends.ok_or("write a range as TIME..TIME; either may be left out")?;
+        if topic.is_empty() {
+            return Err("the topic has no name".to_owned());
+        }
+        let time = |text: &str| (!text.is_empty()).then(|| timestamp(text)).transpose();
+        Ok(Self { topic: topic.to_owned(), since: time(since)?, until: time(until)? })
+    }
+}
 
 /// `weir backtest`
 #[derive(Clone, Debug, Args)]
 pub struct BacktestArgs {
     /// Events in the order in which they came; `-` is stdin
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", required_unless_present = "from", conflicts_with = "from")]
+    #[arg(default_value_if("from", ArgPredicate::IsPresent, "-"))]
     pub input: FileOrStandard,
+    /// Events of a topic; no group is joined and nothing committed
+    #[arg(long, value_name = "TOPIC[@TIME..TIME]")]
+    pub from: Option<TopicRange>,
+    /// Take the events, and all else that went in, in the exact order of the journal
+    #[arg(long, requires = "from")]
+    pub follow_journal: bool,
+    /// Where the configuration is.
+    #[command(flatten)]
+    pub config: ConfigArgs,
     /// The candidate: folder of a policy [default: the configured one, else the standard policy]
     #[arg(long, value_name = "DIR")]
     pub policy: Option<PathBuf>,

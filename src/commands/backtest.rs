@@ -4,9 +4,9 @@
 //! and what the condition of `--fail-on` says. It ends with 1 when nothing counted, with 3 when that condition holds.
 
 use super::progress::Progress;
-use super::{Failure, finish, fixture, policy, print, reading, setup, table, tell};
+use super::{Failure, finish, fixture, policy, print, reading, setup, table, tell, topic};
 use crate::backtest::{Findings, Gate, Mask, Pass, Range, Ruling, Side, markdown, sections};
-use crate::cli::{BacktestArgs, ConfigArgs, FileOrStandard, Format, PolicyArgs, exit};
+use crate::cli::{BacktestArgs, FileOrStandard, Format, PolicyArgs, exit};
 use crate::evaluate::Label;
 use crate::evaluate::read::{Ear, Format as InputFormat};
 use crate::replay::{Heard, Options};
@@ -26,11 +26,18 @@ pub fn run(args: &BacktestArgs) -> u8 {
 
 fn backtest(args: &BacktestArgs) -> Result<u8, Failure> {
     let sides = sides(args)?;
+    let part = args.from.as_ref();
     let range = Range {
-        since: args.range.since,
-        until: args.range.until,
+        since: args.range.since.or(part.and_then(|part| part.since)),
+        until: args.range.until.or(part.and_then(|part| part.until)),
         warm_up: args.range.warm_up.unwrap_or_else(|| Pass::warm_up(&sides)),
     };
+    if let Some(part) = part {
+        let labelled = is_labelled(args, InputFormat::JsonLines);
+        let gate = gate(args, sides.len() > 1, labelled)?;
+        let findings = topic::pass(args, sides, &part.topic, (range, labelled))?;
+        return told(args, &findings, gate.as_ref());
+    }
     let events = reading::events(args.format, &args.input)?;
     let labelled = is_labelled(args, events.input.format);
     let gate = gate(args, sides.len() > 1, labelled)?;
@@ -88,7 +95,7 @@ fn pass(
     events: reading::Events,
     (range, labelled): (Range, bool),
 ) -> Result<Findings, Failure> {
-    let config = setup::config(&ConfigArgs::from_environment())?;
+    let config = setup::config(&args.config)?;
     let mut session = reading::session(&args.reading, args.labels.as_deref())?;
     let as_of = reading::as_of(&args.reading);
     let options = Options { name: SOURCE.to_owned(), as_of, limits: DecodeLimits::default() };
@@ -195,7 +202,7 @@ fn ended(findings: &Findings, gate: Option<&Gate>, rulings: &[Ruling]) -> u8 {
 }
 
 /// The command that makes the same again. Paths are quoted for a shell.
-fn command(args: &BacktestArgs) -> String {
+pub(super) fn command(args: &BacktestArgs) -> String {
     let quoted = |text: &str| match text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:=%".contains(c)) {
         true if !text.is_empty() => text.to_owned(),
         _ => format!("'{}'", text.replace('\'', "'\\''")),
@@ -211,12 +218,18 @@ fn command(args: &BacktestArgs) -> String {
         FileOrStandard::Standard => "-".to_owned(),
         FileOrStandard::File(file) => path(file),
     };
-    flag("input", Some(input));
+    match &args.from {
+        None => flag("input", Some(input)),
+        Some(part) => flag("from", Some(part.topic.clone())),
+    }
     flag("policy", args.policy.as_ref().map(path));
     args.against.iter().for_each(|dir| flag("against", Some(path(dir))));
     flag("labels", args.labels.as_ref().map(path));
-    flag("since", args.range.since.map(|at| at.to_string()));
-    flag("until", args.range.until.map(|at| at.to_string()));
+    let part = args.from.as_ref();
+    let since = args.range.since.or(part.and_then(|part| part.since));
+    let until = args.range.until.or(part.and_then(|part| part.until));
+    flag("since", since.map(|at| at.to_string()));
+    flag("until", until.map(|at| at.to_string()));
     flag("warm-up", args.range.warm_up.map(|span| span.to_string()));
     let reading = &args.reading;
     reading.map.iter().for_each(|map| flag("map", Some(map.clone())));
@@ -226,5 +239,6 @@ fn command(args: &BacktestArgs) -> String {
     reading.attack_values.iter().for_each(|value| flag("attack-values", Some(value.clone())));
     flag("as-of", reading.as_of.map(|at| at.to_string()));
     flag("fail-on", args.fail_on.clone());
+    words.extend(args.follow_journal.then(|| "--follow-journal".to_owned()));
     words.join(" ")
 }

@@ -12,6 +12,7 @@
 //! nothing else. State that holds what could not be committed is dropped and restored. What reads the logs again
 //! does so through [`Logs`], so that the same code runs on Kafka and on logs in memory.
 
+mod again;
 mod batch;
 mod chain;
 mod checkpoint;
@@ -56,4 +57,5 @@ pub use self::restore::read_bans;
 pub use self::score::{Inputs, Probe, Report, Scorer};
 pub use self::shard::{ShardError, ShardSettings, Wishes};
 pub use self::tally::Tally;
+pub use self::topic_end::read_to_end;
 pub use self::touched::{Touched, TouchedBy};

@@ -82,7 +82,7 @@ pub struct Scorer {
 }
 
 /// A record of the merge: what it is and what it says.
-type Item<'b> = (RecordRef<'b>, Result<Decoded<'b>, DecodeError>);
+pub(super) type Item<'b> = (RecordRef<'b>, Result<Decoded<'b>, DecodeError>);
 
 impl Scorer {
     /// A scorer around an engine.
@@ -366,7 +366,7 @@ impl Scorer {
 }
 
 /// A record as the merge sees it: what is no interaction stands at its append time.
-fn head<'b>(
+pub(super) fn head<'b>(
     batch: &'b Batch,
     index: Index,
     settings: &Settings,

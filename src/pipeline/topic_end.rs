@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 ///
 /// # Errors
 /// The topic is missing or denied, or the brokers do not answer.
-pub(super) fn read_to_end(
+pub fn read_to_end(
     settings: &ShardSettings,
     topic: Topic,
     mut each: impl FnMut(&RecordRef<'_>),

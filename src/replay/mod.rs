@@ -13,5 +13,5 @@ pub use self::drive::{Drive, Heard, Options};
 pub use self::lines::Lines;
 pub use self::panel::{Panel, Said, Told, Turn};
 pub use self::policy_test::{run_covered, run_test};
-pub use self::record::Record;
+pub use self::record::{Record, Unread};
 pub use self::stream::{Summary, Watch, replay};

@@ -111,8 +111,10 @@ impl Panel {
     ) -> usize {
         let records: Vec<Record<'r>> = records.take(Self::RECORDS).collect();
         let limits = &self.options.limits;
-        let decode =
-            |record: &Record<'r>| decode_with(&mut self.spare, Some(record.bytes), record.headers, limits);
+        let decode = |record: &Record<'r>| match record.unread {
+            Some(unread) => Err(unread.into()),
+            None => decode_with(&mut self.spare, record.bytes, record.headers, limits),
+        };
         let together: Vec<_> = records.iter().map(decode).collect();
         let placed: Vec<Option<(&Event<'_>, Arrival<'_>)>> = (records.iter().zip(&together))
             .map(|(record, decoded)| decoded.as_ref().ok().map(|decoded| self.options.place(record, decoded)))
@@ -139,13 +141,23 @@ impl Panel {
         count
     }
 
-    /// Lets time come to `now` before every engine although nothing happens; what each tells then is told to `hear`.
-    pub fn tick(&mut self, now: Timestamp, mut hear: impl FnMut(usize, &Outputs)) {
+    /// The engines, in the order of the seats.
+    pub fn engines_mut(&mut self) -> impl Iterator<Item = &mut Engine> {
+        self.seats.iter_mut().map(|seat| &mut seat.engine)
+    }
+
+    /// Puts an input that is no event before every engine; what each tells then is told to `hear`.
+    pub fn input(&mut self, input: &Input<'_>, mut hear: impl FnMut(usize, &Outputs)) {
         for (number, seat) in self.seats.iter_mut().enumerate() {
             let mut outputs = Outputs::default();
-            seat.engine.apply(Input::Tick(now), &mut outputs);
+            seat.engine.apply(input.clone(), &mut outputs);
             hear(number, &outputs);
         }
+    }
+
+    /// Lets time come to `now` before every engine although nothing happens; what each tells then is told to `hear`.
+    pub fn tick(&mut self, now: Timestamp, hear: impl FnMut(usize, &Outputs)) {
+        self.input(&Input::Tick(now), hear);
     }
 }
 

@@ -80,6 +80,11 @@ impl Instance {
         output
     }
 
+    /// Runs a command with this configuration, however it ends.
+    pub fn attempt(&self, words: &[&str]) -> Output {
+        self.weir(words).output().expect("it starts")
+    }
+
     fn weir(&self, words: &[&str]) -> Command {
         let mut command = Command::new(WEIR);
         command.args(words).arg("--config").arg(self.dir.path().join("weir.toml"));

@@ -62,7 +62,8 @@ impl Engine {
     /// A person says that a campaign on this target is honest, with all that is a part of it.
     pub(in crate::engine) fn clear_campaign(&mut self, target: u64, at: Timestamp) {
         let Self { crowds: Some(crowds), timers, policy, plan, tables, .. } = self else { return };
-        let Some(gates) = plan.watched.and_then(|watched| Gates::of(watched, &plan.dimensions, tables)) else {
+        let Some(gates) = plan.watched.and_then(|watched| Gates::of(watched, &plan.dimensions, tables))
+        else {
             return;
         };
         let until = at.before(policy.settings.retroactive_window);

@@ -69,9 +69,8 @@ impl Engine {
     fn belongs(&mut self, event: &Event<'_>, at: Timestamp, seen: &CrowdLook, says: &Says) -> bool {
         let Self { crowds: Some(crowds), policy, timers, plan, tables, .. } = self else { return false };
         let gates = plan.watched.and_then(|watched| Gates::of(watched, &plan.dimensions, tables));
-        let began = gates.and_then(|gates| {
-            crowds.establish(&gates, (seen.key, seen.target), seen.gate, policy, at)
-        });
+        let began =
+            gates.and_then(|gates| crowds.establish(&gates, (seen.key, seen.target), seen.gate, policy, at));
         let Some(began) = began else { return false };
         if let Some(campaign) = crowds.campaigns.get_mut(&seen.key).filter(|_| began) {
             if campaign.name.is_empty() {

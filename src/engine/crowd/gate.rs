@@ -33,7 +33,11 @@ pub(super) struct Gates<'t> {
 
 impl<'t> Gates<'t> {
     /// Those of the dimension that is watched; `None` when it has none.
-    pub(super) fn of(watched: Watched, dimensions: &[DimensionPlan], tables: &'t mut [Table]) -> Option<Self> {
+    pub(super) fn of(
+        watched: Watched,
+        dimensions: &[DimensionPlan],
+        tables: &'t mut [Table],
+    ) -> Option<Self> {
         let cell = dimensions.get(watched.dimension)?.gate?;
         Some(Self { table: tables.get_mut(watched.dimension)?, cell })
     }

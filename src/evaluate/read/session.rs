@@ -83,6 +83,17 @@ impl Session {
         Ok(())
     }
 
+    /// The truth about what was heard of an event that comes from no file, and notes what is wrong with it at `place`.
+    pub fn truth(&mut self, heard: &Heard<'_>, place: impl FnOnce() -> String) -> Option<Label> {
+        if let Some(fault) = heard.fault {
+            self.faults.note(fault.reason.name(), place, format!("{} ({})", fault.message, fault.place));
+        }
+        let fallback = self.mapping.label;
+        let fallback =
+            fallback.map(|kind| Label::plain(kind, self.groups.number(&self.mapping.scenario, "")));
+        label(&mut self.labels, heard).or(fallback)
+    }
+
     /// Tells the labels of a file that no event met.
     pub fn end(&mut self, labels_name: &str) {
         self.labels.unmet(labels_name, &mut self.faults);

@@ -1,0 +1,148 @@
+//! `weir backtest --from TOPIC` beside a live run on a real Apache Kafka: in the order of the journal every decision comes
+//! out the same to the last byte; merged by time it says how many do not; nothing is committed.
+#![allow(clippy::print_stdout, reason = "measured figures")]
+
+#[path = "support/broker.rs"]
+mod broker;
+#[path = "support/instance.rs"]
+mod instance;
+mod support;
+#[path = "support/traffic.rs"]
+mod traffic;
+
+use instance::Instance;
+use serde_json::Value;
+use traffic::Sender;
+use weir::stream::{Lookup, Topic};
+
+const EVENTS: u64 = 30_000;
+const PARTITIONS: u64 = 6;
+
+#[test]
+fn a_live_run_is_decided_again_to_the_last_byte() {
+    let brokers = broker::shared();
+    let mut weir = Instance::new(brokers, &broker::unique("backtest"));
+    weir.command(&["topics", "create"]);
+    weir.start();
+    weir.wait_until_ready();
+    let sent = live(&mut weir, brokers);
+    let (status, _) = weir.terminate();
+    assert!(status.success(), "{status}");
+    let topic = weir.names.get(Topic::Interactions).to_owned();
+    let before = committed(&weir);
+
+    // Before the first record the journal begins a line of state: the whole of it is there.
+    let followed = backtest(&weir, &["--from", &topic, "--follow-journal"]);
+    assert_eq!(followed["events"]["inside"], sent.all, "{followed:#}");
+    let told = fact(&followed, "live decisions");
+    println!("order of the journal: {told}");
+    let whole = format!(
+        "{0} compared with the candidate's: {0} the same to the last byte, 0 with the same verdict, 0 with another \
+         one (0.000 %)",
+        sent.decided
+    );
+    assert_eq!(told, whole);
+    assert!(fact(&followed, "order").contains("journal") && followed["facts"].get("to be known").is_none());
+
+    let merged = backtest(&weir, &["--from", &topic]);
+    assert_eq!(merged["events"]["inside"], sent.all);
+    let told = fact(&merged, "live decisions");
+    println!("merged by time: {told}");
+    assert!(told.starts_with(&format!("{} compared", sent.decided)) && told.contains(" %)"), "{told}");
+    assert!(fact(&merged, "order").contains("merged by time"));
+
+    // A part by time: what lies before warms up and is not counted.
+    let middle = format!("{topic}@{}..", time(sent.middle));
+    let part = backtest(&weir, &["--from", &middle]);
+    let (inside, warm) = (number(&part, "inside"), number(&part, "warm_up"));
+    assert!(inside > 0 && warm > 0 && inside + warm == sent.all, "{inside} and {warm} of {}", sent.all);
+    assert_eq!(committed(&weir), before, "nothing was committed");
+}
+
+#[test]
+fn what_is_no_topic_of_interactions_is_told() {
+    let brokers = broker::shared();
+    let weir = Instance::new(brokers, &broker::unique("nothing"));
+    let (code, words) = refused(&weir, &["--from", "somewhere"]);
+    assert!(code == Some(2) && words.contains("does not end in `engagement.interactions.v1`"), "{words}");
+    let missing = weir.names.get(Topic::Interactions).to_owned();
+    let (code, words) = refused(&weir, &["--from", &missing]);
+    assert!(code != Some(0) && words.contains("does not exist"), "{code:?} {words}");
+}
+
+/// What was sent.
+struct Sent {
+    /// Records.
+    all: u64,
+    /// Events that are decided.
+    decided: u64,
+    /// A moment in the middle, milliseconds since 1970.
+    middle: i64,
+}
+
+/// Events over all partitions with poison and repeats among them, a ban and its lift; returns when all is decided.
+fn live(weir: &mut Instance, brokers: &str) -> Sent {
+    let sender = Sender::new(brokers, weir.names.get(Topic::Interactions), 5);
+    let (mut text, mut sent) = (String::new(), Sent { all: 0, decided: 0, middle: 0 });
+    for number in 0..EVENTS {
+        traffic::event(number, &mut text);
+        let (partition, key) = ((number % PARTITIONS) as i32, format!("u{}", traffic::user(number)));
+        sender.send(partition, &key, &text);
+        (sent.all, sent.decided) = (sent.all + 1, sent.decided + 1);
+        if traffic::comes_twice(number) {
+            sender.send(partition, &key, &text);
+            sent.all += 1;
+        }
+        if number % 5_000 == 0 {
+            sender.send(partition, "k", "{no event");
+            sent.all += 1;
+        }
+        if number == EVENTS / 3 {
+            weir.command(&["ban", "add", "user:u30", "--reason", "a test"]);
+        }
+        if number == EVENTS / 2 {
+            sender.finish();
+            let under_way = sent.all as f64;
+            weir.wait("half of it", |weir| consumed(weir) >= under_way);
+            sent.middle = i64::try_from(traffic::now_ms()).expect("a time");
+            weir.command(&["ban", "lift", "user:u30", "--reason", "a test"]);
+        }
+    }
+    sender.finish();
+    let (all, commands) = (sent.all as f64, 2.0);
+    weir.wait("all consumed", |weir| consumed(weir) >= all + commands);
+    sent
+}
+
+fn consumed(weir: &Instance) -> f64 {
+    weir.metrics().sum("weir_events_total", "outcome")
+}
+
+fn backtest(weir: &Instance, words: &[&str]) -> Value {
+    let all = [&["backtest", "--policy", "policy", "--print", "json"], words].concat();
+    let output = weir.command(&all);
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+fn refused(weir: &Instance, words: &[&str]) -> (Option<i32>, String) {
+    let output = weir.attempt(&[&["backtest", "--policy", "policy"], words].concat());
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+fn fact<'f>(findings: &'f Value, name: &str) -> &'f str {
+    findings["facts"][name].as_str().unwrap_or_else(|| panic!("no {name} in {findings:#}"))
+}
+
+fn number(findings: &Value, name: &str) -> u64 {
+    findings["events"][name].as_u64().unwrap_or_else(|| panic!("no {name} in {findings:#}"))
+}
+
+fn time(millis: i64) -> String {
+    jiff::Timestamp::from_millisecond(millis).expect("a time").to_string()
+}
+
+/// What the group of the live run committed.
+fn committed(weir: &Instance) -> Vec<Option<i64>> {
+    let lookup = Lookup::open(&weir.kafka, &weir.names).expect("a client");
+    lookup.committed(Topic::Interactions, PARTITIONS as i32, instance::PATIENCE).expect("an answer")
+}
