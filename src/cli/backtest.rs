@@ -75,7 +75,13 @@ impl FromStr for TopicRange {
 #[derive(Clone, Debug, Args)]
 pub struct BacktestArgs {
     /// Events in the order in which they came; `-` is stdin
-    #[arg(long, value_name = "FILE", required_unless_present = "from", conflicts_with = "from")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        required = false,
+        required_unless_present = "from",
+        conflicts_with = "from"
+    )]
     #[arg(default_value_if("from", ArgPredicate::IsPresent, "-"))]
     pub input: FileOrStandard,
     /// Events of a topic; no group is joined and nothing committed
