@@ -29,5 +29,6 @@ mod fixture;
 mod progress;
 mod reading;
 mod table;
+mod topic;
 
 pub use self::failure::{Failure, finish, print, tell};

@@ -111,8 +111,7 @@ impl Panel {
     ) -> usize {
         let records: Vec<Record<'r>> = records.take(Self::RECORDS).collect();
         let limits = &self.options.limits;
-        let decode =
-            |record: &Record<'r>| decode_with(&mut self.spare, Some(record.bytes), record.headers, limits);
+        let decode = |record: &Record<'r>| decode_with(&mut self.spare, record.bytes, record.headers, limits);
         let together: Vec<_> = records.iter().map(decode).collect();
         let placed: Vec<Option<(&Event<'_>, Arrival<'_>)>> = (records.iter().zip(&together))
             .map(|(record, decoded)| decoded.as_ref().ok().map(|decoded| self.options.place(record, decoded)))

@@ -6,8 +6,8 @@ use crate::wire::headers::Headers;
 /// See the module.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'r> {
-    /// Its bytes.
-    pub bytes: &'r [u8],
+    /// Its bytes; a record of a topic may have none.
+    pub bytes: Option<&'r [u8]>,
     /// Its headers; a line has none.
     pub headers: &'r Headers<'r>,
     /// Partition of the topic; 0 for a file.
@@ -21,6 +21,6 @@ pub struct Record<'r> {
 impl<'r> Record<'r> {
     /// A line of a file, counted from 0.
     pub fn line(bytes: &'r [u8], number: i64) -> Self {
-        Self { bytes, headers: &[], partition: 0, offset: number, append_time: None }
+        Self { bytes: Some(bytes), headers: &[], partition: 0, offset: number, append_time: None }
     }
 }
