@@ -40,7 +40,7 @@ mod simulate;
 mod tune;
 mod verify;
 
-pub use self::backtest::{BacktestArgs, RangeArgs, ReadingArgs, TopicRange};
+pub use self::backtest::{BacktestArgs, FromTopic, RangeArgs, ReadingArgs};
 pub use self::ban::{BanAction, BanArgs, Signature};
 pub use self::checkpoint::{CheckpointAction, CheckpointArgs, StateArgs};
 pub use self::evaluate::{EvaluateArgs, EventFormat, LabelKind, Seeds};

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
@@ -16,6 +17,7 @@ use weir::engine::policy::load::load;
 use weir::engine::time::{Span, Timestamp};
 use weir::replay::{Options, Panel, Record, Turn};
 use weir::sim::{Traffic, scenario};
+use weir::stream::{Embedded, Feed, Topic, TopicNames};
 use weir::wire::interaction::DecodeLimits;
 
 struct Ran {
@@ -538,4 +540,46 @@ fn an_event_becomes_a_masked_test_that_passes() {
 
     let missing = place.run(&["--input", "events.jsonl", "--policy", "now", "--fixture", "99"]);
     assert_eq!((missing.code, missing.err.contains("no event `99`")), (1, true), "{}", missing.err);
+}
+
+/// The same events on a topic of three partitions and in a file: what is found is the same, and nothing is committed.
+#[test]
+fn a_topic_gives_what_a_file_gives() {
+    let patience = Duration::from_secs(10);
+    let names = TopicNames::with_prefix("");
+    let broker = Embedded::start(&names, &[(Topic::Interactions, 3)]).expect("an embedded broker");
+    let place = Place::new();
+    let (lines, policy) = hours();
+    let lines = &lines[..3000];
+    place.file("now/p.yaml", now());
+    place.file("then/p.yaml", policy);
+    let feed = Feed::open(&broker.settings(), &names).expect("a producer");
+    let mut file = String::new();
+    for line in lines {
+        let event: Json = serde_json::from_str(line).expect("JSON");
+        let (user, at) = (event["user_id"].as_str().expect("a user"), event["occurred_at"].as_i64());
+        feed.send(Topic::Interactions, Some(user.as_bytes()), line.as_bytes(), at, patience)
+            .expect("it is taken");
+        writeln!(file, "{line}").expect("memory");
+    }
+    feed.send(Topic::Interactions, Some(b"x"), b"{damaged", Some(T0), patience).expect("it is taken");
+    feed.finish(patience).expect("all is written");
+    place.file("events.jsonl", file + "{damaged\n");
+
+    let (from_file, _) = place.found(&SMALL);
+    let topic = names.get(Topic::Interactions).to_owned();
+    let args =
+        ["--from", &topic, "--brokers", broker.bootstrap_servers(), "--policy", "then", "--against", "now"];
+    let (from_topic, ran) = place.found(&args);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert_eq!(from_topic["records"]["read"], 3001);
+    for part in ["policies", "contrasts", "figures", "first", "last"] {
+        assert_eq!(from_topic[part], from_file[part], "{part}");
+    }
+    assert!(ran.err.contains("malformed_json") && ran.err.contains(&format!("{topic}/")), "{}", ran.err);
+    assert!(from_topic["facts"]["order"].as_str().expect("text").starts_with("partitions merged"));
+
+    let other = place.run(&["--from", "other", "--brokers", broker.bootstrap_servers(), "--policy", "then"]);
+    assert_eq!(other.code, 2);
+    assert!(other.err.contains(&topic), "{}", other.err);
 }

@@ -49,7 +49,7 @@ fn a_live_run_is_decided_again_to_the_last_byte() {
     let told = fact(&merged, "live decisions");
     println!("merged by time: {told}");
     assert!(told.starts_with(&format!("{} compared", sent.decided)) && told.contains(" %)"), "{told}");
-    assert!(fact(&merged, "order").contains("merged by time"));
+    assert!(fact(&merged, "order").contains("merged by effective time"));
 
     // A part by time: what lies before warms up and is not counted.
     let middle = format!("{topic}@{}..", time(sent.middle));
@@ -64,7 +64,7 @@ fn what_is_no_topic_of_interactions_is_told() {
     let brokers = broker::shared();
     let weir = Instance::new(brokers, &broker::unique("nothing"));
     let (code, words) = refused(&weir, &["--from", "somewhere"]);
-    assert!(code == Some(2) && words.contains("does not end in `engagement.interactions.v1`"), "{words}");
+    assert!(code == Some(2) && words.contains("see topic_prefix in the configuration"), "{words}");
     let missing = weir.names.get(Topic::Interactions).to_owned();
     let (code, words) = refused(&weir, &["--from", &missing]);
     assert!(code != Some(0) && words.contains("does not exist"), "{code:?} {words}");

@@ -1,10 +1,8 @@
 //! What can be typed after `weir backtest`.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::Args;
-use clap::builder::ArgPredicate;
 
 use super::{ConfigArgs, EventFormat, FileOrStandard, Format, LabelKind, timestamp};
 use crate::config;
@@ -29,6 +27,11 @@ windows, over the longest window of the policies unless --warm-up says otherwise
   newly_touched_accounts newly_touched_settled newly_touched_paying more_reviews_per_day; with labels precision recall
   false_positive_rate, and of both recall_change false_positive_rate_change.
 
+--from reads the topic of interactions instead of a file, without joining a group and without committing anything, to the end
+that it has at the start. Partitions are merged by effective time, as live merges each of its batches; --follow-journal takes
+the very order of live, with operators' actions and feedback, from the journal. What was decided live is read beside it, and
+the report says how many of the candidate's decisions are the same.
+
 --fixture prints what was decided of one event as a policy test: with what its user, target, device and address did before,
 under other names.
 
@@ -37,56 +40,23 @@ Exit codes: 0 done, 1 not (or nothing counted), 2 wrong use, 3 the condition of 
 Examples:
   weir backtest --input events.jsonl
   weir backtest --input events.jsonl.zst --policy candidate --report out.html
-  weir backtest --input events.jsonl --policy candidate --against live --against last-week --json out.json
-  weir backtest --input day.jsonl --policy candidate --since 2026-05-04T00:00:00Z --until 2026-05-05T00:00:00Z
-  weir backtest --input day.jsonl --policy candidate --markdown pr.md --fail-on 'new_holds > 0.1% or new_blocks > 20'
-  weir backtest --input log.csv.gz --map user=account,time=ts --action like --report first.html
+  weir backtest --input events.jsonl --policy new --against live --against old --json out.json
+  weir backtest --input day.jsonl --since 2026-05-04T00:00:00Z --until 2026-05-05T00:00:00Z
+  weir backtest --input day.jsonl --policy new --markdown pr.md --fail-on 'new_holds > 0.1%'
+  weir backtest --input log.csv.gz --map user=account,time=ts --action like --report out.html
   weir backtest --input day.jsonl --policy candidate --fixture e-4711
-  weir backtest --from engagement.interactions.v1@2026-05-04T00:00:00Z..2026-05-05T00:00:00Z --policy candidate
+  weir backtest --from engagement.interactions.v1@2026-05-04T00:00:00Z.. --policy candidate
   weir backtest --from engagement.interactions.v1 --follow-journal";
-
-/// A topic, and which part of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TopicRange {
-    /// Its full name.
-    pub topic: String,
-    /// From when on events count.
-    pub since: Option<Timestamp>,
-    /// From when on they no longer do.
-    pub until: Option<Timestamp>,
-}
-
-impl FromStr for TopicRange {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (topic, range) = text.split_once('@').unwrap_or((text, ".."));
-        let ends = range.split_once("..");
-        let (since, until) = ends.ok_or("write a range as TIME..TIME; either may be left out")?;
-        if topic.is_empty() {
-            return Err("the topic has no name".to_owned());
-        }
-        let time = |text: &str| (!text.is_empty()).then(|| timestamp(text)).transpose();
-        Ok(Self { topic: topic.to_owned(), since: time(since)?, until: time(until)? })
-    }
-}
 
 /// `weir backtest`
 #[derive(Clone, Debug, Args)]
 pub struct BacktestArgs {
     /// Events in the order in which they came; `-` is stdin
-    #[arg(
-        long,
-        value_name = "FILE",
-        required = false,
-        required_unless_present = "from",
-        conflicts_with = "from"
-    )]
-    #[arg(default_value_if("from", ArgPredicate::IsPresent, "-"))]
-    pub input: FileOrStandard,
-    /// Events of a topic; no group is joined and nothing committed
-    #[arg(long, value_name = "TOPIC[@TIME..TIME]")]
-    pub from: Option<TopicRange>,
+    #[arg(long, value_name = "FILE", required_unless_present = "from")]
+    pub input: Option<FileOrStandard>,
+    /// The topic of interactions instead, of a time range or whole
+    #[arg(long, value_name = "TOPIC[@TIME..TIME]", value_parser = from, conflicts_with_all = ["input", "fixture", "since", "until"])]
+    pub from: Option<FromTopic>,
     /// Take the events, and all else that went in, in the exact order of the journal
     #[arg(long, requires = "from")]
     pub follow_journal: bool,
@@ -134,6 +104,42 @@ pub struct BacktestArgs {
     pub print: Format,
 }
 
+/// A topic, and which part of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FromTopic {
+    /// Its name.
+    pub topic: String,
+    /// From when on.
+    pub since: Option<Timestamp>,
+    /// Until when, exclusive.
+    pub until: Option<Timestamp>,
+}
+
+/// `TOPIC`, `TOPIC@TIME..TIME`, `TOPIC@TIME..`, `TOPIC@..TIME`.
+fn from(text: &str) -> Result<FromTopic, String> {
+    let (topic, range) = text.split_once('@').unwrap_or((text, ".."));
+    let (since, until) =
+        range.split_once("..").ok_or("write TOPIC@TIME..TIME, either time may be left out")?;
+    let time = |text: &str| (!text.is_empty()).then(|| timestamp(text)).transpose();
+    let (since, until) = (time(since)?, time(until)?);
+    if topic.is_empty() || since.zip(until).is_some_and(|(since, until)| since >= until) {
+        return Err("write TOPIC@TIME..TIME, the earlier time first".to_owned());
+    }
+    Ok(FromTopic { topic: topic.to_owned(), since, until })
+}
+
+impl BacktestArgs {
+    /// Which part of the input counts, wherever it was typed.
+    pub fn range(&self) -> RangeArgs {
+        let from = self.from.as_ref();
+        RangeArgs {
+            since: from.and_then(|from| from.since).or(self.range.since),
+            until: from.and_then(|from| from.until).or(self.range.until),
+            warm_up: self.range.warm_up,
+        }
+    }
+}
+
 /// Which part of an input counts.
 #[derive(Clone, Debug, Default, Args)]
 pub struct RangeArgs {
@@ -144,7 +150,7 @@ pub struct RangeArgs {
     #[arg(long, value_name = "TIME", value_parser = timestamp)]
     pub until: Option<Timestamp>,
     /// How long before --since events are applied untold [default: the longest window of the policies]
-    #[arg(long, value_name = "SPAN", requires = "since", value_parser = config::duration)]
+    #[arg(long, value_name = "SPAN", value_parser = config::duration)]
     pub warm_up: Option<Span>,
 }
 

@@ -12,7 +12,7 @@ target_id and from (when an account was stolen). A row without an event_id label
 
 A table of events is read with --map field=column. Fields are time, event_id, action, user, target, target_owner, ip,
 device, user_agent, session, outcome, content_hash, plan, created_at, label, group, scenario, and device.NAME,
-account.NAME and attributes.NAME. Times may be RFC 3339, seconds or milliseconds since 1970. Files may be gzip.
+account.NAME and attributes.NAME. Times may be RFC 3339, seconds or milliseconds since 1970. Files may be gzip or zstd.
 
 Examples:
   weir evaluate --events events.jsonl --labels labels.csv

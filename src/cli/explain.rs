@@ -12,7 +12,7 @@ points that add up to the score, and what the verdict would be without each thin
 Examples:
   weir explain --event-id e-4711 --input events.jsonl
   weir explain --event-id e-4711 --user ann --input day.jsonl.zst --policy candidate --all
-  weir explain --event-id row-12 --input log.csv --map user=account,time=ts --action like --format json";
+  weir explain --event-id row-12 --input log.csv --map user=who,time=ts --action like";
 
 /// `weir explain`
 #[derive(Clone, Debug, Args)]

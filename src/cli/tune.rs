@@ -45,8 +45,8 @@ RULE.SIGNAL for the number that a rule compares a signal with, or a path such as
 
 Examples:
   weir sweep --input events.jsonl --set user-minute.max=20,30,45
-  weir sweep --input events.jsonl --labels labels.csv --set score.ladder.hold=9,13,17,21 --report sweep.html
-  weir sweep --input day.jsonl --policy my-policy --set pace.window=30s,1m,2m --set busy.acts_10m=20,30";
+  weir sweep --input events.jsonl --labels labels.csv --set score.ladder.hold=9,13,17,21
+  weir sweep --input day.jsonl --set pace.window=30s,1m,2m --set busy.acts_10m=20,30 --report s.html";
 
 /// `weir sweep`
 #[derive(Clone, Debug, Args)]

@@ -7,8 +7,10 @@ use super::progress::Progress;
 use super::{Failure, finish, fixture, policy, print, reading, setup, table, tell, topic};
 use crate::backtest::{Findings, Gate, Mask, Pass, Range, Ruling, Side, markdown, sections};
 use crate::cli::{BacktestArgs, FileOrStandard, Format, PolicyArgs, exit};
+use crate::config::Config;
+use crate::engine::time::Timestamp;
 use crate::evaluate::Label;
-use crate::evaluate::read::{Ear, Format as InputFormat};
+use crate::evaluate::read::Ear;
 use crate::replay::{Heard, Options};
 use crate::report::{self, Head};
 use crate::wire::interaction::DecodeLimits;
@@ -26,22 +28,16 @@ pub fn run(args: &BacktestArgs) -> u8 {
 
 fn backtest(args: &BacktestArgs) -> Result<u8, Failure> {
     let sides = sides(args)?;
-    let part = args.from.as_ref();
-    let range = Range {
-        since: args.range.since.or(part.and_then(|part| part.since)),
-        until: args.range.until.or(part.and_then(|part| part.until)),
-        warm_up: args.range.warm_up.unwrap_or_else(|| Pass::warm_up(&sides)),
-    };
-    if let Some(part) = part {
-        let labelled = is_labelled(args, InputFormat::JsonLines);
-        let gate = gate(args, sides.len() > 1, labelled)?;
-        let findings = topic::pass(args, sides, &part.topic, (range, labelled))?;
-        return told(args, &findings, gate.as_ref());
-    }
-    let events = reading::events(args.format, &args.input)?;
-    let labelled = is_labelled(args, events.input.format);
+    let typed = args.range();
+    let warm_up = typed.warm_up.unwrap_or_else(|| Pass::warm_up(&sides));
+    let range = Range { since: typed.since, until: typed.until, warm_up };
+    let labelled = is_labelled(args);
     let gate = gate(args, sides.len() > 1, labelled)?;
-    let findings = pass(args, sides, events, (range, labelled))?;
+    let findings = match &args.from {
+        Some(from) => topic::pass(args, &from.topic, sides, (range, labelled))?,
+        None => from_file(args, sides, range, labelled)?,
+    };
+    reading::faults(findings.faults());
     told(args, &findings, gate.as_ref())
 }
 
@@ -77,10 +73,10 @@ fn sides(args: &BacktestArgs) -> Result<Vec<Side>, Failure> {
 }
 
 /// Whether anything may say what is true: a file, a column, or all events alike.
-fn is_labelled(args: &BacktestArgs, format: InputFormat) -> bool {
+fn is_labelled(args: &BacktestArgs) -> bool {
     let reading = &args.reading;
     let column = reading.label_column.is_some() || reading.map.iter().any(|text| text.starts_with("label="));
-    args.labels.is_some() || reading.label.is_some() || (format == InputFormat::Csv && column)
+    args.labels.is_some() || reading.label.is_some() || column
 }
 
 fn gate(args: &BacktestArgs, contrast: bool, labelled: bool) -> Result<Option<Gate>, Failure> {
@@ -89,20 +85,31 @@ fn gate(args: &BacktestArgs, contrast: bool, labelled: bool) -> Result<Option<Ga
     gate.map_err(|error| Failure::of_usage(format!("--fail-on: {error}")))
 }
 
+/// A pass before all policies, the candidate first.
 fn pass(
     args: &BacktestArgs,
+    config: &Config,
     mut sides: Vec<Side>,
-    events: reading::Events,
     (range, labelled): (Range, bool),
-) -> Result<Findings, Failure> {
-    let config = setup::config(&args.config)?;
-    let mut session = reading::session(&args.reading, args.labels.as_deref())?;
+) -> Pass {
     let as_of = reading::as_of(&args.reading);
     let options = Options { name: SOURCE.to_owned(), as_of, limits: DecodeLimits::default() };
     let against = sides.split_off(1);
     let candidate = sides.remove(0);
-    let pass = Pass::new(candidate, against, setup::seed(&config), (options, range), labelled);
+    Pass::new(candidate, against, setup::seed(config), (options, range), labelled)
+}
 
+fn from_file(
+    args: &BacktestArgs,
+    sides: Vec<Side>,
+    range: Range,
+    labelled: bool,
+) -> Result<Findings, Failure> {
+    let Some(file) = &args.input else { return Err(Failure::of_usage("give --input or --from")) };
+    let config = setup::config(&args.config)?;
+    let events = reading::events(args.format, file)?;
+    let mut session = reading::session(&args.reading, args.labels.as_deref())?;
+    let pass = pass(args, &config, sides, (range, labelled));
     let progress = Progress::start(events.length, false);
     let mut watched = Watched { pass, progress, count: 0 };
     let mut input = events.input;
@@ -111,18 +118,26 @@ fn pass(
     watched.progress.finish();
     read.map_err(|error| Failure::new(error.to_string()))?;
     let ran = watched.pass.end();
-
     if let Some(labels) = &args.labels {
         session.end(&labels.display().to_string());
     }
-    reading::faults(&session.faults);
-    let mask = if args.unmask { Mask::Plain } else { Mask::Masked };
-    let facts = vec![
-        ("input".to_owned(), reading::name(&args.input)),
-        ("as of".to_owned(), as_of.to_string()),
-        ("command".to_owned(), command(args)),
+    let facts = facts(args, &reading::name(file), "as in the input");
+    Ok(Findings::new(ran, &session.groups, session.faults, mask(args), facts))
+}
+
+pub(super) fn mask(args: &BacktestArgs) -> Mask {
+    if args.unmask { Mask::Plain } else { Mask::Masked }
+}
+
+pub(super) fn facts(args: &BacktestArgs, input: &str, order: &str) -> Vec<(String, String)> {
+    let as_of = args.reading.as_of.map_or("now".to_owned(), |at| at.to_string());
+    let facts = [
+        ("input", input.to_owned()),
+        ("order", order.to_owned()),
+        ("as of", as_of),
+        ("command", command(args)),
     ];
-    Ok(Findings::new(ran, &session.groups, session.faults, mask, facts))
+    facts.map(|(name, value)| (name.to_owned(), value)).to_vec()
 }
 
 /// A pass that tells how far it has come.
@@ -202,7 +217,7 @@ fn ended(findings: &Findings, gate: Option<&Gate>, rulings: &[Ruling]) -> u8 {
 }
 
 /// The command that makes the same again. Paths are quoted for a shell.
-pub(super) fn command(args: &BacktestArgs) -> String {
+fn command(args: &BacktestArgs) -> String {
     let quoted = |text: &str| match text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:=%".contains(c)) {
         true if !text.is_empty() => text.to_owned(),
         _ => format!("'{}'", text.replace('\'', "'\\''")),
@@ -214,22 +229,23 @@ pub(super) fn command(args: &BacktestArgs) -> String {
         }
     };
     let path = |path: &std::path::PathBuf| path.display().to_string();
-    let input = match &args.input {
+    let input = args.input.as_ref().map(|input| match input {
         FileOrStandard::Standard => "-".to_owned(),
         FileOrStandard::File(file) => path(file),
-    };
-    match &args.from {
-        None => flag("input", Some(input)),
-        Some(part) => flag("from", Some(part.topic.clone())),
-    }
+    });
+    flag("input", input);
+    flag(
+        "from",
+        args.from.as_ref().map(|from| {
+            let time = |at: Option<Timestamp>| at.map(|at| at.to_string()).unwrap_or_default();
+            format!("{}@{}..{}", from.topic, time(from.since), time(from.until))
+        }),
+    );
     flag("policy", args.policy.as_ref().map(path));
     args.against.iter().for_each(|dir| flag("against", Some(path(dir))));
     flag("labels", args.labels.as_ref().map(path));
-    let part = args.from.as_ref();
-    let since = args.range.since.or(part.and_then(|part| part.since));
-    let until = args.range.until.or(part.and_then(|part| part.until));
-    flag("since", since.map(|at| at.to_string()));
-    flag("until", until.map(|at| at.to_string()));
+    flag("since", args.range.since.map(|at| at.to_string()));
+    flag("until", args.range.until.map(|at| at.to_string()));
     flag("warm-up", args.range.warm_up.map(|span| span.to_string()));
     let reading = &args.reading;
     reading.map.iter().for_each(|map| flag("map", Some(map.clone())));

@@ -18,9 +18,9 @@ use crate::wire::interaction::DecodeLimits;
 /// # Errors
 /// There is no such event, or the input cannot be read twice.
 pub(super) fn run(args: &BacktestArgs, id: &str) -> Result<u8, Failure> {
-    if args.input == FileOrStandard::Standard {
+    let Some(FileOrStandard::File(_)) = &args.input else {
         return Err(Failure::of_usage("--fixture reads the input twice: give a file"));
-    }
+    };
     let config = setup::config(&ConfigArgs::from_environment())?;
     let policy = policy::of_args(&PolicyArgs { policy: args.policy.clone() })?.load_or_fail()?.policy;
     let as_of = reading::as_of(&args.reading);
@@ -47,6 +47,7 @@ pub(super) fn run(args: &BacktestArgs, id: &str) -> Result<u8, Failure> {
 
 fn read(args: &BacktestArgs, ear: &mut impl Ear) -> Result<(), Failure> {
     let mut session = reading::session(&args.reading, None)?;
-    let input = reading::events(args.format, &args.input)?.input;
+    let Some(file) = &args.input else { return Ok(()) };
+    let input = reading::events(args.format, file)?.input;
     session.hear(ear, input).map_err(|error| Failure::new(error.to_string()))
 }

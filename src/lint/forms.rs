@@ -5,6 +5,7 @@ use crate::engine::expr::parts::{read_by, tree};
 use crate::engine::expr::sense::sense;
 use crate::engine::expr::tree::{Bool, BoolKind, Double, Int, Relation};
 use crate::engine::expr::words::words;
+use crate::engine::limit::{Algorithm, LimitSpec, Max};
 use crate::engine::policy::{Effect, LimitRule, Mode, Origin, Policy};
 use crate::engine::verdict::Verdict;
 
@@ -161,20 +162,22 @@ fn behind(policy: &Policy) -> Vec<Finding> {
 fn stands_before(first: &LimitRule, second: &LimitRule) -> bool {
     let filter = |limit: &LimitRule| limit.filter.as_ref().map(|filter| filter.text.clone());
     let ([one], [other]) = (first.spans.as_slice(), second.spans.as_slice()) else { return false };
-    let window = |span: &crate::engine::policy::LimitSpan| span.spec.algorithm.window();
-    let same = first.dimension == second.dimension
-        && filter(first) == filter(second)
-        && window(one) == window(other)
-        && std::mem::discriminant(&one.spec.algorithm) == std::mem::discriminant(&other.spec.algorithm);
+    let same = first.dimension == second.dimension && filter(first) == filter(second);
     let plain = first.cost.is_none() && second.cost.is_none() && !second.count_refused;
-    same && plain && first.verdict >= Verdict::Reject && below(one, other)
+    same && plain && first.verdict >= Verdict::Reject && below(&one.spec, &other.spec)
 }
 
-fn below(one: &crate::engine::policy::LimitSpan, other: &crate::engine::policy::LimitSpan) -> bool {
-    use crate::engine::limit::Max;
-    match (one.spec.max, other.spec.max) {
-        (Max::AtMost(less), Max::AtMost(more)) => less < more,
-        _ => false,
+/// Whether what one lets through is always below the maximum of the other. In sub-windows some events too many may count:
+/// those of less than one more window.
+fn below(one: &LimitSpec, other: &LimitSpec) -> bool {
+    let (Max::AtMost(less), Max::AtMost(more)) = (one.max, other.max) else { return false };
+    let sliding = |spec: &LimitSpec| {
+        matches!(spec.algorithm, Algorithm::SlidingLog { .. } | Algorithm::SlidingWindow { .. })
+    };
+    let same = one.algorithm.window() == other.algorithm.window() && sliding(one) && sliding(other);
+    match other.algorithm {
+        Algorithm::SlidingLog { .. } => same && less < more,
+        _ => same && less.saturating_mul(2) <= more && less < more,
     }
 }
 

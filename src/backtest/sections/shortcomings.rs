@@ -31,7 +31,6 @@ fn read(findings: &Findings) -> Section {
         row("the input reaches back", format!("{reach} before the range, of {} wanted", range.warm_up));
     }
     row("events that count", passed.inside.to_string());
-    row("order", "as in the input".to_owned());
     for seat in &findings.ran.seats {
         let outcomes = seat.ledger.tally.outcomes();
         let told: Vec<String> = outcomes.iter().map(|(name, count)| format!("{name} {count}")).collect();

@@ -2,6 +2,7 @@
 
 use super::live::Live;
 use crate::backtest::Pass;
+use crate::commands::progress::Progress;
 use crate::engine::Input;
 use crate::engine::event::Arrival;
 use crate::engine::policy::Settings;
@@ -19,7 +20,9 @@ pub(super) struct Hearing {
     pub(super) pass: Pass,
     pub(super) session: Session,
     pub(super) live: Live,
-    names: TopicNames,
+    /// Name of the topic.
+    topic: String,
+    pub(super) progress: Progress,
     /// What is to be known of what was read.
     pub(super) notes: Vec<String>,
     /// Interactions so far.
@@ -27,23 +30,23 @@ pub(super) struct Hearing {
 }
 
 impl Hearing {
-    pub(super) fn new(pass: Pass, session: Session, live: Live, names: TopicNames) -> Self {
-        Self { pass, session, live, names, notes: Vec::new(), heard: 0 }
+    pub(super) fn new(pass: Pass, session: Session, live: Live, progress: Progress, topic: String) -> Self {
+        Self { pass, session, live, topic, progress, notes: Vec::new(), heard: 0 }
     }
 
     /// Operators' actions and feedback of a batch, which come before its events.
-    pub(super) fn people(&mut self, batch: &Batch) {
+    pub(super) fn people(&mut self, batch: &Batch, names: &TopicNames) {
         for record in batch.in_lanes(Topic::Commands) {
             let headers: Vec<Header<'_>> = record.headers.iter().collect();
             // What cannot be read was a dead letter, and is nothing here.
             if let Ok(command) = command::decode(record.value, &headers) {
-                let arrival = arrival(&self.names, &record, command.at);
+                let arrival = arrival(names, &record, command.at);
                 self.pass.input(&Input::Command(&command, arrival));
             }
         }
         for record in batch.in_lanes(Topic::Feedback) {
             if let Ok(feedback) = feedback::decode(record.value) {
-                let arrival = arrival(&self.names, &record, feedback.at);
+                let arrival = arrival(names, &record, feedback.at);
                 self.pass.input(&Input::Feedback(&feedback, arrival));
             }
         }
@@ -57,11 +60,10 @@ impl Hearing {
         limits: &DecodeLimits,
         skipped: &[Coordinates],
     ) {
-        let Self { pass, session, live, names, heard, .. } = self;
         let records = batch.in_order(settings, limits);
         let headers: Vec<Vec<Header<'_>>> =
             records.iter().map(|record| record.headers.iter().collect()).collect();
-        let mut feed = records.iter().zip(&headers).map(|(record, headers)| Record {
+        let feed = records.iter().zip(&headers).map(|(record, headers)| Record {
             bytes: record.value,
             headers,
             partition: record.at.partition,
@@ -69,13 +71,23 @@ impl Hearing {
             append_time: stamp(record),
             unread: unread(record, skipped),
         });
+        self.feed(feed, |index| (records[index].at.partition, records[index].at.offset));
+    }
+
+    /// Interactions in their order; `place` says where each of them stood.
+    pub(super) fn feed<'r>(
+        &mut self,
+        mut records: impl Iterator<Item = Record<'r>>,
+        place: impl Fn(usize) -> (i32, i64),
+    ) {
+        let Self { pass, session, live, topic, heard, progress, .. } = self;
         let before = *heard;
         let place = |line: u64| {
-            let at = records[(line - before) as usize - 1].at;
-            format!("{}/{}@{}", names.get(at.topic), at.partition, at.offset)
+            let (partition, offset) = place((line - before) as usize - 1);
+            format!("{topic}/{partition}@{offset}")
         };
         loop {
-            let count = pass.records(&mut feed, |told| {
+            let count = pass.records(&mut records, |told| {
                 live.compare(told);
                 session.truth(told, || place(told.line))
             });
@@ -84,6 +96,7 @@ impl Hearing {
             }
             *heard += count as u64;
         }
+        progress.events(*heard);
     }
 }
 

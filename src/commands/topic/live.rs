@@ -14,7 +14,7 @@ use crate::engine::policy::Policy;
 use crate::engine::verdict::Verdict;
 use crate::pipeline::{ShardSettings, read_to_end};
 use crate::replay::Heard;
-use crate::stream::Topic;
+use crate::stream::{StreamError, Topic};
 use crate::wire::decision::{self, Writer};
 
 /// What follows is when it was decided: the one thing that may differ.
@@ -47,10 +47,11 @@ struct Tally {
 }
 
 impl Live {
-    /// Reads the first decision on each event. Decisions under another policy than this one are only counted.
+    /// Reads the first decision on each event. Decisions under another policy than this one are only counted. Without a
+    /// topic of decisions there is nothing to compare.
     pub(super) fn read(settings: &Arc<ShardSettings>, policy: &Policy) -> Result<Self, Failure> {
         let mut told = HashMap::new();
-        read_to_end(settings, Topic::Decisions, |record| {
+        let read = read_to_end(settings, Topic::Decisions, |record| {
             let Ok(decided) = decision::decode(record.value) else { return };
             if decided.revision == 0 {
                 let verdict = decided.verdict();
@@ -59,7 +60,11 @@ impl Live {
                 let place = (decided.source.partition, decided.source.offset);
                 told.insert(place, Told { verdict, bytes, same_policy });
             }
-        })?;
+        });
+        match read {
+            Ok(()) | Err(StreamError::TopicMissing { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
         Ok(Self { told, writer: Writer::default(), bytes: Vec::new(), tally: Tally::default() })
     }
 

@@ -1,39 +1,42 @@
 //! `weir backtest --from TOPIC`: events of a topic through the policies of a backtest.
 //!
 //! No group is joined and nothing is committed. With `--follow-journal` all that went in when it was live goes in again, in
-//! the very order that the journal tells, operators' actions and feedback too; otherwise the partitions are merged by time,
-//! a slice of time after the other. What was decided live is read beside it, and how far the candidate agrees is told.
+//! the very order that the journal tells, operators' actions and feedback too; otherwise the partitions are merged by
+//! time. What was decided live is read beside it, and how far the candidate agrees is told.
 
 mod hearing;
+mod journal;
 mod live;
-mod source;
+mod merged;
 
 use std::sync::Arc;
 
 use self::hearing::Hearing;
+use self::journal::Journal;
 use self::live::Live;
-use self::source::Source;
-use super::{Failure, backtest, reading, setup, tell};
-use crate::backtest::{Findings, Mask, Pass, Range, Side};
+use super::progress::Progress;
+use super::{Failure, backtest, reading, setup};
+use crate::backtest::{Findings, Pass, Range, Side};
 use crate::cli::{BacktestArgs, exit};
+use crate::config::Config;
 use crate::engine::time::Span;
 use crate::pipeline::FollowError;
 use crate::replay::Options;
 use crate::stream::{Topic, TopicNames};
 use crate::wire::interaction::DecodeLimits;
 
-/// Leads a topic through the policies. `range` is what counts.
+/// Leads a topic through the policies. `range` is what counts; `labelled`: the truth about some events will be told.
 ///
 /// # Errors
-/// Kafka does not answer, the topic is none of interactions, or the journal cannot be followed.
+/// Kafka does not answer, the topic is not that of interactions, or the journal cannot be followed.
 pub(super) fn pass(
     args: &BacktestArgs,
-    mut sides: Vec<Side>,
     topic: &str,
+    mut sides: Vec<Side>,
     (mut range, labelled): (Range, bool),
 ) -> Result<Findings, Failure> {
     let config = setup::config(&args.config)?;
-    let names = names(topic)?;
+    let names = names(&config, topic)?;
     let session = reading::session(&args.reading, args.labels.as_deref())?;
     let record_max = usize::try_from(config.kafka.record_bytes_max).unwrap_or(usize::MAX);
     let limits = DecodeLimits { record_max, ..DecodeLimits::default() };
@@ -45,44 +48,42 @@ pub(super) fn pass(
     let against = sides.split_off(1);
     let candidate = sides.remove(0);
     let policy = Arc::clone(&candidate.policy);
-    let mut source = Source::open(&config, names, Arc::clone(&policy), limits)?;
-    let live = Live::read(source.settings(), &policy)?;
+    let mut journal = Journal::open(&config, names, Arc::clone(&policy), limits)?;
+    let live = Live::read(journal.settings(), &policy)?;
     let pass = Pass::new(candidate, against, setup::seed(&config), (options, range), labelled);
-
-    let mut hearing = Hearing::new(pass, session, live, source.settings().names.clone());
-    let order = match args.follow_journal {
-        true => source.follow(&mut hearing)?,
-        false => source.merged(range, &mut hearing)?,
+    let mut hearing = Hearing::new(pass, session, live, Progress::start(None, false), topic.to_owned());
+    let order = if args.follow_journal {
+        journal.follow(&mut hearing)?;
+        "that of the journal: the very order in which it was live"
+    } else {
+        let settings = journal.settings();
+        merged::open(settings, &range, (&policy.settings, limits), &mut hearing)?.hear(&mut hearing)?;
+        "partitions merged by effective time, as live merges each batch; equal times by partition"
     };
-    let Hearing { pass, mut session, live, notes, .. } = hearing;
+    let Hearing { pass, mut session, live, notes, progress, .. } = hearing;
+    progress.finish();
     let ran = pass.end();
     if let Some(labels) = &args.labels {
         session.end(&labels.display().to_string());
     }
-    reading::faults(&session.faults);
-    notes.iter().for_each(|note| tell(note));
-    let mut facts = vec![
-        ("topic".to_owned(), topic.to_owned()),
-        ("order".to_owned(), order.to_owned()),
-        ("live decisions".to_owned(), live.told()),
-    ];
+    let mut facts = backtest::facts(args, topic, order);
+    facts.push(("live decisions".to_owned(), live.told()));
     if !notes.is_empty() {
         facts.push(("to be known".to_owned(), notes.join("; ")));
     }
-    facts.push(("command".to_owned(), backtest::command(args)));
-    let mask = if args.unmask { Mask::Plain } else { Mask::Masked };
-    Ok(Findings::new(ran, &session.groups, session.faults, mask, facts))
+    Ok(Findings::new(ran, &session.groups, session.faults, backtest::mask(args), facts))
 }
 
-/// The names of all topics beside the one of interactions.
-fn names(topic: &str) -> Result<TopicNames, Failure> {
-    let name = Topic::Interactions.name();
-    let prefix = topic.strip_suffix(name).ok_or_else(|| {
-        Failure::of_usage(format!(
-            "--from: `{topic}` does not end in `{name}`, as a topic of interactions does"
-        ))
-    })?;
-    Ok(TopicNames::with_prefix(prefix))
+/// The names of all topics, if `topic` is that of interactions.
+fn names(config: &Config, topic: &str) -> Result<TopicNames, Failure> {
+    let names = TopicNames::with_prefix(&config.kafka.topic_prefix);
+    let interactions = names.get(Topic::Interactions);
+    if topic == interactions {
+        return Ok(names);
+    }
+    let text =
+        format!("--from {topic}: interactions are in {interactions} (see topic_prefix in the configuration)");
+    Err(Failure::of_usage(text))
 }
 
 impl From<FollowError> for Failure {
