@@ -161,3 +161,15 @@ fn an_event_is_named_by_its_id_and_user() {
     assert_eq!(nobody.code, 1);
     assert!(nobody.err.contains("there is no event `9`"), "{}", nobody.err);
 }
+
+/// Ann's first like: nothing of `loud` holds, and nobody who asks briefly wants to read its parts.
+#[test]
+fn rules_that_are_silent_are_named_and_shown_when_asked_for() {
+    let brief = explain(&["--event-id", "1"]).out;
+    assert!(brief.contains("false: busy, loud") && !brief.contains("event.action in ['shout'"), "{brief}");
+    let whole = explain(&["--event-id", "1", "--all"]).out;
+    assert!(
+        whole.contains("loud: silent, at least hold") && whole.contains("false   event.action in ['shout'"),
+        "{whole}"
+    );
+}

@@ -29,7 +29,7 @@ pub struct ExplainArgs {
     /// What judges.
     #[command(flatten)]
     pub policy: PolicyArgs,
-    /// Show the conditions of all rules, those that are false too
+    /// Show the conditions of all rules, of those that did not fire too
     #[arg(long)]
     pub all: bool,
     /// Form of the explanation

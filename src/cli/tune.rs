@@ -9,7 +9,8 @@ use super::{EventFormat, FileOrStandard, Format, PolicyArgs, RangeArgs, ReadingA
 pub(super) const SUGGEST_HELP: &str = "\
 The events go through the policy, and the values of each of its counts are gathered, for all and for each hour of the week
 (UTC). Suggested is 1.5 and 2 times the highest P99. The patch is a policy file of rules in shadow: lay it beside the policy,
-look at whom it touches, and only then let it act. The input is read twice, so it must be a file.
+look at whom it touches, and only then let it act. What is usual of days with an attack includes the attack: choose ordinary
+days. The input is read twice, so it must be a file.
 
 Examples:
   weir suggest --input events.jsonl

@@ -11,7 +11,7 @@ impl Explanation {
         serde_json::to_string_pretty(self).expect("text, numbers and structs of them can be written") + "\n"
     }
 
-    /// As text. Rules whose condition is false are left out unless `all` are asked for.
+    /// As text. Rules that did not fire are only named unless `all` are asked for.
     pub fn text(&self, all: bool) -> String {
         let mut text = String::new();
         self.head(&mut text);
@@ -99,14 +99,14 @@ impl Explanation {
         if let Some(false) = self.rules.first().map(|rule| rule.asked || rule.mode == "off") {
             line(text, 1, "not asked: what binds, or a limit, refuses already");
         }
-        let is_false =
-            |rule: &&Ruled| rule.condition.as_ref().is_some_and(|condition| condition.outcome == "false");
-        let (silent, told): (Vec<&Ruled>, Vec<&Ruled>) =
-            self.rules.iter().partition(|rule| !all && !rule.fires && is_false(rule));
-        told.into_iter().for_each(|rule| ruled(rule, text));
-        if !silent.is_empty() {
-            let names: Vec<&str> = silent.iter().map(|rule| rule.id.as_str()).collect();
-            line(text, 1, &format!("false: {}", names.join(", ")));
+        let silent = |rule: &&Ruled| !all && !rule.fires;
+        self.rules.iter().filter(|rule| !silent(rule)).for_each(|rule| ruled(rule, text));
+        for outcome in ["false", "unknown", "no evidence"] {
+            let of = self.rules.iter().filter(|rule| silent(rule) && rule.outcome() == outcome);
+            let names: Vec<&str> = of.map(|rule| rule.id.as_str()).collect();
+            if !names.is_empty() {
+                line(text, 1, &format!("{outcome}: {}", names.join(", ")));
+            }
         }
     }
 
@@ -150,6 +150,13 @@ impl Explanation {
         for reason in &self.shadow {
             line(text, 1, &format!("in shadow: {} ({})", reason.id, reason.text));
         }
+    }
+}
+
+impl Ruled {
+    /// What its condition says; a rule over evidence has none.
+    fn outcome(&self) -> &'static str {
+        self.condition.as_ref().map_or("no evidence", |condition| condition.outcome)
     }
 }
 
