@@ -191,11 +191,11 @@ impl Composition {
         mixtures.map(|mixture| mixture.as_ref().map_or(0.0, |mixture| mixture.alpha))
     }
 
-    /// Weighs all traits together, beginning with those in the overfull bins of the trait with the largest lift: they were
-    /// surely brought in.
+    /// Weighs all traits together, beginning with those in the overfull bins of the trait that tells most: they were surely
+    /// brought in.
     fn weigh_jointly(&mut self, crowd: &[&Member], known: Option<&Cohorts>) {
-        let lift = |kind: &Kind| self.mixture(*kind).as_ref().map_or(0.0, Mixture::lift);
-        let Some(best) = Kind::ALL.into_iter().max_by(|a, b| lift(a).total_cmp(&lift(b))) else { return };
+        let tells = |kind: &Kind| self.mixture(*kind).as_ref().map_or(0.0, Mixture::tells);
+        let Some(best) = Kind::ALL.into_iter().max_by(|a, b| tells(a).total_cmp(&tells(b))) else { return };
         let Some(mixture) = self.mixture(best) else { return };
         let at_first = |member: &&Member| {
             let bin = self.bin(best, &member.traits, Some(member));
@@ -203,12 +203,16 @@ impl Composition {
             if is_core { 1.0 - mixture.strays() } else { 0.0 }
         };
         let at_first = crowd.iter().map(at_first).collect();
-        let columns: Vec<(Kind, Column)> =
+        let mut columns: Vec<(Kind, Column)> =
             Kind::ALL.into_iter().filter_map(|kind| Some((kind, self.column(kind, crowd)?))).collect();
+        // Nobody is a stranger to a group for being there for the first time; but who has not what all others have is.
+        for (_, column) in columns.iter_mut().filter(|(kind, _)| *kind == best && TRAITS.contains(kind)) {
+            column.settled = Some(mixture.bins.iter().map(|bin| bin.log_odds).collect());
+        }
         let all: Vec<Column> =
             columns.iter().map(|(_, column)| column.clone()).chain(self.repeated(crowd)).collect();
         let sure = brought(&all, at_first);
-        for (kind, column) in &columns {
+        for (kind, column) in columns.iter().filter(|(_, column)| column.settled.is_none()) {
             let mut counts = column.count(&sure);
             if let (Kind::Cohort, Some(known)) = (kind, known) {
                 for (cohort, count) in known {
@@ -235,6 +239,7 @@ impl Composition {
             bins: crowd.iter().map(bin).collect(),
             usual: mixture.bins.iter().map(|bin| bin.usual).collect(),
             side: side(kind),
+            settled: None,
             counts: crowd.iter().map(|member| self.counts(kind, &member.traits)).collect(),
         })
     }
@@ -246,6 +251,7 @@ impl Composition {
             bins: crowd.iter().map(|member| Some(repeats_bin(member))).collect(),
             usual: mixture.bins.iter().map(|bin| bin.usual).collect(),
             side: Side::Only(USUAL_REPEATS.len() - 1),
+            settled: None,
             counts: vec![1.0; crowd.len()],
         })
     }

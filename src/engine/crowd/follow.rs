@@ -27,9 +27,12 @@ use crate::engine::timers::Timer;
 use crate::engine::verdict::Verdict;
 
 /// A crowd is established when two families agree that so much of it was brought in ...
-const SUSPECT: f64 = 0.15;
-/// ... and it was judged by so many accounts.
-const USERS: u32 = 15;
+pub(super) const SUSPECT: f64 = 0.15;
+/// ... and it was judged by so many accounts; by fewer when they meet again and again.
+const USERS: u32 = 30;
+const USERS_OF_GROUP: u32 = 15;
+/// Of a group that meets again and again this part of the members is enough that makes a campaign.
+const MEMBERS_OF_GROUP: (usize, usize) = (2, 5);
 /// A campaign is remembered for so long after it has grown, at least: who pushes once pushes again.
 const REMEMBERED: Span = Span::from_secs(3 * 86_400);
 /// What a campaign's members do besides draws crowds of at most this part of it.
@@ -59,7 +62,8 @@ impl Engine {
         if !speaks {
             crowds.learn(seen);
         }
-        let says = seen.says.as_ref().filter(|says| says.suspect >= SUSPECT && says.users >= USERS);
+        let enough = |says: &&Says| says.users >= if says.meets { USERS_OF_GROUP } else { USERS };
+        let says = seen.says.as_ref().filter(|says| says.suspect >= SUSPECT).filter(enough);
         if says.is_some_and(|says| self.belongs(event, look.at, seen, says)) || seen.belongs {
             self.grow(event, look.at, seen, cases);
         }
@@ -204,7 +208,8 @@ impl Crowds {
             members.retain(|user, _| !self.is_bystander((whole, crowd.came), *user, at));
         }
         if known.is_none() {
-            if members.len() < watched.campaign.members || self.campaigns.len() >= CAMPAIGNS_MAX {
+            let (part, of) = if crowd.composition.is_group(SUSPECT) { MEMBERS_OF_GROUP } else { (1, 1) };
+            if members.len() * of < watched.campaign.members * part || self.campaigns.len() >= CAMPAIGNS_MAX {
                 return None;
             }
             self.campaigns.entry(key).or_default().part_of = part_of;

@@ -3,13 +3,14 @@
 //! One trait alone tells how large a part of a crowd is not as usual, but not who, save in its overfull bins. Begun with
 //! those, expectation maximisation (Dempster, Laird and Rubin 1977) goes to and fro between how surely each account was
 //! brought in and how those are who were. The crowd is a mixture of two kinds of people, in each of which traits are
-//! independent; how usual people are is known and stays. So a trait that only half of those who were brought in have clears
+//! independent; how usual people are is known and stays, and so does what the trait says that tells the two apart best. So a trait that only half of those who were brought in have clears
 //! nobody who has it not, and what all of them have clears everybody else.
 
 use super::mixture::{MOST, Side};
 
-/// Rounds to and fro.
+/// Rounds to and fro, at most; it ends when nobody's probability changes by more than this.
 const ROUNDS: usize = 12;
+const STILL: f64 = 0.01;
 /// Share of the crowd that was brought in, at least and at most.
 const SHARE: (f64, f64) = (0.01, 0.95);
 
@@ -24,6 +25,8 @@ pub(super) struct Column {
     pub(super) side: Side,
     /// How much of what speaks against each account counts, 0 to 1.
     pub(super) counts: Vec<f64>,
+    /// Evidence of each bin, in nats, where it stays what the trait alone says.
+    pub(super) settled: Option<Vec<f64>>,
 }
 
 /// How surely each account was brought in, from how surely it seems so at first.
@@ -39,7 +42,15 @@ pub(super) fn brought(columns: &[Column], mut sure: Vec<f64>) -> Vec<f64> {
                 *odds += if own > 0.0 { own * column.counts[number] } else { own };
             }
         }
-        sure = odds.into_iter().map(|odds| 1.0 / (1.0 + libm::exp(-odds))).collect();
+        let mut moved = 0.0_f64;
+        for (sure, odds) in sure.iter_mut().zip(odds) {
+            let now = 1.0 / (1.0 + libm::exp(-odds));
+            moved = moved.max((now - *sure).abs());
+            *sure = now;
+        }
+        if moved < STILL {
+            break;
+        }
     }
     sure
 }
@@ -58,6 +69,9 @@ impl Column {
 
     /// Evidence of each bin, in nats.
     fn odds(&self, sure: &[f64]) -> Vec<f64> {
+        if let Some(settled) = &self.settled {
+            return settled.clone();
+        }
         let counts = self.count(sure);
         let all: f64 = counts.iter().sum();
         // As many as are usual stand for what was not seen yet.
@@ -77,7 +91,7 @@ mod tests {
     fn column(bins: impl Iterator<Item = usize>, usual: &[f64]) -> Column {
         let bins: Vec<Option<usize>> = bins.map(Some).collect();
         let counts = vec![1.0; bins.len()];
-        Column { bins, usual: usual.to_vec(), side: Side::Any, counts }
+        Column { bins, usual: usual.to_vec(), side: Side::Any, counts, settled: None }
     }
 
     /// 90 of 120 have one device image, and 45 of those were registered on one day: all 90 are found, those who were
@@ -90,6 +104,17 @@ mod tests {
         let sure = brought(&[device, day], core);
         assert!(sure[..90].iter().all(|sure| *sure > 0.9), "{:?}", &sure[40..95]);
         assert!(sure[90..].iter().all(|sure| *sure < 0.1), "{:?}", &sure[85..]);
+    }
+
+    /// 60 of 120 have one device image, all 120 are new: the 60 others are no part of it for being new.
+    #[test]
+    fn what_tells_them_apart_best_stays() {
+        let mut device = column((0..120).map(|n| usize::from(n >= 60)), &[0.02, 0.98]);
+        device.settled = Some(vec![3.0, -3.0]);
+        let age = column((0..120).map(|_| 0), &[0.2, 0.8]);
+        let core = (0..120).map(|n| if n < 60 { 0.98 } else { 0.0 }).collect();
+        let sure = brought(&[device, age], core);
+        assert!(sure[..60].iter().all(|sure| *sure > 0.9) && sure[60..].iter().all(|sure| *sure < 0.5));
     }
 
     /// What does not count against an account leaves it where its other traits put it.

@@ -1,7 +1,7 @@
 //! Look: what the crowd on the target of an event says about its actor.
 
 use super::composition::{Composition, Group, Shares, agreed};
-use super::follow::part_of;
+use super::follow::{SUSPECT, part_of};
 use super::gate::{self, Gates, WINDOWS_MAX};
 use super::gathering::Gathering;
 use super::state::{Crowds, usual};
@@ -57,6 +57,8 @@ pub(crate) struct Says {
     /// The share that each kind of evidence says was brought in.
     pub(super) shares: Shares,
     pub(super) group: Group,
+    /// Much of the crowd meets again and again.
+    pub(super) meets: bool,
     /// Accounts by which it was judged.
     pub(crate) users: u32,
 }
@@ -259,7 +261,8 @@ impl Crowds {
         let (suspect, shares) = (crowd.composition.suspect, crowd.composition.shares);
         let prior = prior(&policy.settings, suspect);
         let Composition { group, users, .. } = crowd.composition;
-        Some(Says { evidence, prior, suspect, shares, group, users })
+        let meets = crowd.composition.is_group(SUSPECT);
+        Some(Says { evidence, prior, suspect, shares, group, meets, users })
     }
 }
 

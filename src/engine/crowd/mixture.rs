@@ -100,6 +100,12 @@ impl Mixture {
         if self.alpha > 0.0 && usual > 0.0 { here / usual } else { 0.0 }
     }
 
+    /// How well it tells those who were brought in from others: their share, times how much more frequent they are where they
+    /// are, as its logarithm.
+    pub(crate) fn tells(&self) -> f64 {
+        self.alpha * libm::log(self.lift().max(1.0))
+    }
+
     /// The share of usual accounts among those in overfull bins.
     pub(crate) fn strays(&self) -> f64 {
         let (here, usual) = overfull(&self.bins);

@@ -17,7 +17,7 @@ const TARGET_PART: usize = 16;
 /// Rows of one slot of time, and how long a slot is, milliseconds.
 const SLOT_ROWS: u32 = 16;
 const SLOT: i64 = 60_000;
-/// With fewer rows than these every slot may have as many as come.
+/// With fewer rows than these every slot and every address may have as many as come.
 const FEW: usize = ROWS / 2;
 /// One in so many users is taken, at the most sparing.
 const STRIDE_MAX: u64 = 4096;
@@ -90,8 +90,8 @@ impl Sample {
         let row = (*traits, (target >> 32) as u32);
         let of_target = self.counts.targets.get(&row.1).copied().unwrap_or(0);
         let behind = self.counts.addresses.get(&traits.address).copied().unwrap_or(0);
-        let is_full =
-            of_target as usize >= (self.rows.len() / TARGET_PART).max(8) || behind >= COUNTED_BEHIND;
+        let is_full = of_target as usize >= (self.rows.len() / TARGET_PART).max(8)
+            || (behind >= COUNTED_BEHIND && self.rows.len() >= FEW);
         if is_full || !self.has_slot(traits.at) {
             return;
         }
@@ -294,12 +294,12 @@ mod tests {
     #[test]
     fn one_exit_is_a_few_rows_however_many_are_behind_it() {
         let mut sample = Sample::new();
-        for user in 0..400 {
+        for user in 0..40_000 {
             let address = if user % 2 == 0 { 9 } else { 100 + user as u32 };
             sample.note(&Traits { address, ..traits(user, user as i64) }, user << 32, || true);
         }
         let behind = sample.rows.iter().filter(|(row, _)| row.address == 9).count();
-        assert_eq!((behind, sample.rows.len()), (COUNTED_BEHIND as usize, 200 + COUNTED_BEHIND as usize));
+        assert_eq!((behind, sample.rows.len()), (COUNTED_BEHIND as usize, ROWS));
     }
 
     #[test]
