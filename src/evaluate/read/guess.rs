@@ -166,7 +166,17 @@ fn assigned(names: Vec<String>, seen: &[Seen], rows: usize) -> Vec<Column> {
             (columns[place].field, columns[place].sure) = (Some(FIELDS[number].0), points >= SURE);
         }
     }
+    time_at_least(&mut columns);
     columns
+}
+
+/// Every event needs a time: where nothing else is one, the time of a registration was that of the event.
+fn time_at_least(columns: &mut [Column]) {
+    let has_time = columns.iter().any(|column| column.field == Some("time"));
+    let created = columns.iter_mut().find(|column| column.field == Some("created_at"));
+    if let Some(column) = created.filter(|_| !has_time) {
+        (column.field, column.sure) = (Some("time"), false);
+    }
 }
 
 /// Points for a name: the field's own name, or words that people use for it.
@@ -301,6 +311,14 @@ mod tests {
         let field = |column: &str| told.iter().find(|(name, _)| name == column).map(|(_, field)| *field);
         assert_eq!((field("address"), field("x")), (None, Some("ip")));
         assert_eq!((field("userId"), field("ts")), (Some("user"), Some("time")));
+    }
+
+    #[test]
+    fn the_only_time_is_that_of_the_event() {
+        let text = "created,member\n2026-05-04T12:00:01Z,ann\n2026-05-04T12:00:02Z,bob\n";
+        assert!(guessed(text).contains(&("created".to_owned(), "time")));
+        let both = "created,member,at\n2020-05-04T12:00:01Z,ann,2026-05-04T12:00:01Z\n";
+        assert!(guessed(both).contains(&("created".to_owned(), "created_at")));
     }
 
     #[test]
