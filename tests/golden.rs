@@ -19,7 +19,7 @@ use weir::wire::decision::encode;
 use weir::wire::interaction::{DecodeLimits, decode};
 
 const EVENTS: usize = 60_000;
-const GOLDEN: &str = "8e530ba52ae86e875eb46d091dbdc5cd: allow 35736, block 10381, challenge 162, demote 148, hold 361, reject 13182";
+const GOLDEN: &str = "3f419f803f83be27ea40fe509ee33966: allow 35430, block 10381, challenge 16, demote 1, hold 67, reject 14075";
 
 /// The simulated incident at half its size, over honest traffic.
 fn simulation() -> Simulation {

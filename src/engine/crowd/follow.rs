@@ -64,7 +64,9 @@ impl Engine {
         }
         let enough = |says: &&Says| says.users >= if says.meets { USERS_OF_GROUP } else { USERS };
         let says = seen.says.as_ref().filter(|says| says.suspect >= SUSPECT).filter(enough);
-        if says.is_some_and(|says| self.belongs(event, look.at, seen, says)) || seen.belongs {
+        // What a member does besides, on a target without a campaign, is no growth of any.
+        let known = seen.belongs && crowds.campaigns.contains_key(&seen.key);
+        if says.is_some_and(|says| self.belongs(event, look.at, seen, says)) || known {
             self.grow(event, look.at, seen, cases);
         }
     }
