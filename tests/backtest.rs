@@ -219,6 +219,15 @@ fn several_policies_go_through_one_pass() {
     assert_eq!(flips[1]["figures"]["stronger"]["value"], 4.0);
     let alone = place.found(&["--input", "events.jsonl", "--policy", "now", "--against", "now"]).0;
     assert_eq!((alone["contrasts"].as_array().map(Vec::len), alone["figures"].get("flips")), (Some(0), None));
+    // Alone, the accounts that are acted on are told: three likes of ann, one act of eve.
+    let acted: Vec<_> = alone["acted_on"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|of| (&of["account"], &of["changes"]))
+        .collect();
+    assert_eq!(acted, [(&json!("ann"), &json!(3)), (&json!("eve"), &json!(1))]);
+    assert_eq!(alone["acted_on"][0]["gained"], json!({"pace": 3}));
 }
 
 #[test]

@@ -150,6 +150,18 @@ fn a_table_is_mapped_and_its_command_makes_a_report() {
     assert!(ran.out.contains("200"), "{}", ran.out);
 }
 
+/// As a spreadsheet of another country writes it.
+#[test]
+fn a_table_with_semicolons_and_a_byte_order_mark_is_mapped_as_well() {
+    let place = Place::new();
+    place.file("t.csv", "\u{feff}Zeit;user;text\n2026-05-04 12:00:00;ann;a, b\n2026-05-04 12:00:01;bob;c\n");
+    let ran = place.run(&["map", "t.csv"]);
+    assert!(ran.out.contains("user    user"), "{}{}", ran.out, ran.err);
+    let read = place.run(&["backtest", "--input", "t.csv", "--map", "time=Zeit", "--action", "like"]);
+    assert_eq!(read.code, 0, "{}", read.err);
+    assert!(read.out.contains("records read          2") || read.out.contains("decided 2"), "{}", read.out);
+}
+
 #[test]
 fn a_table_without_a_time_is_refused_with_words() {
     let place = Place::new();

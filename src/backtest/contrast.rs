@@ -41,10 +41,32 @@ impl Contrast {
         }
     }
 
+    /// One event that counts, where there is no other policy: what is not allowed is told as a change from that.
+    pub(super) fn hear_alone(&mut self, then: &Heard<'_>) {
+        if let (Some((event, _)), Some(judgement)) = (then.event, &then.outputs.judgement)
+            && judgement.verdict > Verdict::Allow
+        {
+            let gained =
+                judgement.reasons.iter().map(|reason| speaker(&reason.source.id)).filter(|id| *id != PRIOR);
+            self.note(event, (Verdict::Allow, judgement), then, (gained.collect(), Vec::new()));
+        }
+    }
+
     fn flip(&mut self, event: &Event<'_>, (now, then): (&Judgement, &Judgement), heard: &Heard<'_>) {
+        let reasons = (only_in(then, now).collect(), only_in(now, then).collect());
+        self.note(event, (now.verdict, then), heard, reasons);
+    }
+
+    fn note(
+        &mut self,
+        event: &Event<'_>,
+        (now, then): (Verdict, &Judgement),
+        heard: &Heard<'_>,
+        (gained, lost): (Vec<&str>, Vec<&str>),
+    ) {
         let (actor, standing) = (Actor::of(event, then.address), heard.outputs.standing);
         let at = then.effective_at;
-        if now.verdict == Verdict::Allow {
+        if now == Verdict::Allow {
             self.newly_touched.note(actor.hash, at, standing);
         }
         if then.verdict == Verdict::Allow {
@@ -57,10 +79,9 @@ impl Contrast {
             target: text(event.target.as_deref()),
             address: then.address.map(|address| address.to_string()).unwrap_or_default(),
             device: text(event.device.id.as_deref()),
-            now: now.verdict,
+            now,
             then: then.verdict,
         };
-        let (gained, lost) = (only_in(then, now).collect(), only_in(now, then).collect());
         self.top.note(Change { actor: &actor, standing, gained, lost, example });
     }
 
@@ -81,9 +102,16 @@ impl Contrast {
     }
 }
 
-/// Ids of reasons of one decision that the other does not have; a ban by what made it.
+/// The reason that every decision has.
+const PRIOR: &str = "prior";
+
+/// Who speaks in a reason: of a ban what made it.
+fn speaker(id: &str) -> &str {
+    id.split_once('/').map_or(id, |(made_by, _)| made_by)
+}
+
+/// Who speaks in one decision and not in the other.
 fn only_in<'j>(one: &'j Judgement, other: &'j Judgement) -> impl Iterator<Item = &'j str> {
-    let id = |id: &'j str| id.split_once('/').map_or(id, |(made_by, _)| made_by);
-    let others = move |wanted: &str| other.reasons.iter().any(|reason| id(&reason.source.id) == wanted);
-    one.reasons.iter().map(move |reason| id(&reason.source.id)).filter(move |id| !others(id))
+    let others = move |wanted: &str| other.reasons.iter().any(|reason| speaker(&reason.source.id) == wanted);
+    one.reasons.iter().map(|reason| speaker(&reason.source.id)).filter(move |id| !others(id))
 }

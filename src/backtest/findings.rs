@@ -117,6 +117,14 @@ impl Findings {
                 .zip(&self.detection)
                 .map(|(seat, f)| self.policy(seat, f))
                 .collect(),
+            acted_on: self
+                .ran
+                .alone
+                .top
+                .ranked()
+                .into_iter()
+                .map(|affected| self.account(affected))
+                .collect(),
             contrasts: (0..self.against()).map(|number| self.contrast(number)).collect(),
             figures: self.values((self.against() > 0).then_some(0)),
         };
@@ -194,6 +202,9 @@ struct Document<'d> {
     not_read: &'d Faults,
     /// The candidate first.
     policies: Vec<PolicyFindings<'d>>,
+    /// The accounts most acted on, where there is nothing to compare with.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    acted_on: Vec<AccountFindings<'d>>,
     contrasts: Vec<ContrastFindings<'d>>,
     /// Of the candidate, against the first other policy.
     figures: Values,

@@ -58,6 +58,8 @@ struct Books {
     seats: Vec<Seat>,
     /// The first seat is the candidate; each other one has its contrast with it.
     contrasts: Vec<Contrast>,
+    /// Without any other policy: what is acted on.
+    alone: Contrast,
     passed: Passed,
     coverage: Coverage,
     /// Where the last record that could be placed lay.
@@ -71,6 +73,7 @@ pub struct Ran {
     pub(super) range: Range,
     pub(super) seats: Vec<Seat>,
     pub(super) contrasts: Vec<Contrast>,
+    pub(super) alone: Contrast,
     pub(super) passed: Passed,
     pub(super) coverage: Coverage,
 }
@@ -104,6 +107,7 @@ impl Pass {
             range,
             seats: sides.into_iter().map(seat).collect(),
             contrasts,
+            alone: Contrast::default(),
             passed: Passed::default(),
             coverage: Coverage::default(),
             part: if range.since.is_some() { Part::Before } else { Part::Inside },
@@ -199,8 +203,8 @@ impl Pass {
             self.panel.tick(now, |seat, outputs| told |= seats[seat].told(outputs));
             silent = if told { 0 } else { silent.saturating_add(1) };
         }
-        let Books { seats, contrasts, passed, coverage, .. } = self.books;
-        let mut ran = Ran { range: self.range, seats, contrasts, passed, coverage };
+        let Books { seats, contrasts, alone, passed, coverage, .. } = self.books;
+        let mut ran = Ran { range: self.range, seats, contrasts, alone, passed, coverage };
         ran.seats.iter_mut().filter_map(|seat| seat.book.as_mut()).for_each(Book::close);
         ran
     }
@@ -235,6 +239,9 @@ impl Books {
             if let Some(book) = &mut seat.book {
                 book.hear(&heard, label);
             }
+        }
+        if self.contrasts.is_empty() {
+            self.alone.hear_alone(&candidate);
         }
         for (number, contrast) in self.contrasts.iter_mut().enumerate() {
             contrast.hear(&told.heard(number + 1), &candidate);

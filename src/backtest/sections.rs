@@ -27,7 +27,11 @@ pub fn sections(findings: &Findings) -> Vec<Section> {
     for (number, contrast) in findings.ran.contrasts.iter().enumerate() {
         let name = findings.name_of(number);
         sections.push(matrix(contrast, name));
-        sections.push(affected(findings, contrast, name));
+        sections.push(affected(findings, contrast, format!("Accounts most affected, against {name}")));
+    }
+    if findings.ran.contrasts.is_empty() {
+        let title = "Accounts most acted on, against allowing everything".to_owned();
+        sections.push(affected(findings, &findings.ran.alone, title));
     }
     sections.push(rules::rules(findings));
     sections.push(score::scores(findings));
@@ -129,7 +133,7 @@ fn matrix(contrast: &Contrast, name: &str) -> Section {
     Section::table(format!("Verdicts now and then, against {name}"), &heads, rows.collect()).noted(note)
 }
 
-fn affected(findings: &Findings, contrast: &Contrast, name: &str) -> Section {
+fn affected(findings: &Findings, contrast: &Contrast, title: String) -> Section {
     let ranked = contrast.top.ranked();
     let rows = ranked.iter().take(AFFECTED_SHOWN).map(|affected| account(findings, affected)).collect();
     let heads = [
@@ -155,10 +159,7 @@ fn affected(findings: &Findings, contrast: &Contrast, name: &str) -> Section {
         note +=
             " More came than are kept: up to the number after \u{b1} of an account's changes may be others'.";
     }
-    Section::table(format!("Accounts most affected, against {name}"), &heads, rows)
-        .noted(note)
-        .sortable()
-        .page_only()
+    Section::table(title, &heads, rows).noted(note).sortable().page_only()
 }
 
 fn account(findings: &Findings, affected: &Affected) -> Vec<String> {

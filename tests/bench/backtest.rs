@@ -3,7 +3,7 @@
 //!
 //! `cargo bench --bench backtest -- [events] [users]` (1,000,000 events and five times as many, of 100,000 users, unless
 //! told). Each length runs in a process of its own, so that its peak is its own. Memory is flat when the peaks are alike:
-//! users and their windows are the same, only the stream is longer. CPU time, not wall time.
+//! users and their windows are the same, only the stream is longer, and both are longer than any window. CPU time, not wall time.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -25,8 +25,9 @@ use weir::replay::{Lines, Options};
 const START: i64 = 1_749_988_800_000;
 /// How much longer the second file is.
 const LONGER: u64 = 5;
-/// Time between two events, milliseconds: the longer file covers more time at the same pace.
-const APART: i64 = 4;
+/// Time that the shorter file covers, milliseconds: more than the longest window, so that all windows are full. The longer
+/// one goes on at the same pace.
+const SPAN: u64 = 28 * 3_600_000;
 
 fn main() -> io::Result<()> {
     let arguments: Vec<String> = std::env::args().collect();
@@ -36,8 +37,9 @@ fn main() -> io::Result<()> {
     if let Some(place) = arguments.iter().position(|argument| argument == "measure") {
         return measure(Path::new(&arguments[place + 1]), events);
     }
+    let apart = (SPAN / events.max(1)).max(1).cast_signed();
     for events in [events, LONGER * events] {
-        let path = write_traffic(events, users)?;
+        let path = write_traffic(events, users, apart)?;
         let mut child = Command::new(std::env::current_exe()?);
         let status = child.arg(events.to_string()).arg("measure").arg(&path).status()?;
         std::fs::remove_file(&path)?;
@@ -78,14 +80,14 @@ fn measure(path: &Path, events: u64) -> io::Result<()> {
     Ok(())
 }
 
-fn write_traffic(events: u64, users: u64) -> io::Result<PathBuf> {
+fn write_traffic(events: u64, users: u64, apart: i64) -> io::Result<PathBuf> {
     let path = std::env::temp_dir().join(format!("weir-bench-backtest-{}.jsonl", std::process::id()));
     let mut dice = ChaCha8Rng::seed_from_u64(1);
     let mut out = BufWriter::with_capacity(1 << 20, File::create(&path)?);
     for number in 0..events {
         let user = dice.random_range(0..users);
         let action = ["like", "like", "like", "comment", "follow", "share"][dice.random_range(0..6)];
-        let (target, at) = (dice.random_range(0..50_000_u64), START + APART * number as i64);
+        let (target, at) = (dice.random_range(0..50_000_u64), START + apart * number as i64);
         let born = START - 86_400_000 * (user % 1000) as i64;
         writeln!(
             out,

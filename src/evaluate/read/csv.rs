@@ -1,5 +1,8 @@
 //! Rows of comma-separated values (RFC 4180): quoted fields may hold commas, quotes (doubled) and line ends.
 //!
+//! What parts fields is a comma, or else the semicolon or tab that the first line has more of; a byte order mark before it is
+//! passed over.
+//!
 //! A quote that is never closed damages its own line only: the lines after it are read again on their own.
 
 use std::collections::VecDeque;
@@ -16,6 +19,8 @@ pub(super) struct Csv<R> {
     ahead: VecDeque<Vec<u8>>,
     /// Lines before the first of `ahead`.
     line: u64,
+    /// What parts fields, once the first line is read.
+    comma: Option<char>,
 }
 
 /// One row.
@@ -72,7 +77,7 @@ impl Row {
 
 impl<R: BufRead> Csv<R> {
     pub(super) fn new(from: R) -> Self {
-        Self { from, ahead: VecDeque::new(), line: 0 }
+        Self { from, ahead: VecDeque::new(), line: 0, comma: None }
     }
 
     /// Lines read so far.
@@ -103,13 +108,18 @@ impl<R: BufRead> Csv<R> {
             if self.from.read_until(b'\n', &mut line)? == 0 {
                 return Ok(false);
             }
+            if self.comma.is_none() {
+                let bare = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&line).to_vec();
+                (self.comma, line) = (Some(comma(&bare)), bare);
+            }
             self.ahead.push_back(line);
         }
         Ok(true)
     }
 
     fn row(&mut self) -> io::Result<Result<Row, Damage>> {
-        let mut parser = Parser { line: self.line + 1, ..Parser::default() };
+        let comma = self.comma.unwrap_or(',');
+        let mut parser = Parser { line: self.line + 1, comma, ..Parser::default() };
         let first = self.line + 1;
         for span in 1..=SPAN_MAX {
             if !self.reach(span)? {
@@ -147,6 +157,25 @@ struct Parser {
     open: bool,
     opened: (u64, u64),
     line: u64,
+    comma: char,
+}
+
+/// What parts the fields of a first line: of a comma, a semicolon and a tab the most frequent one outside quotes.
+fn comma(line: &[u8]) -> char {
+    let count = |wanted: u8| {
+        let mut quoted = false;
+        let outside = |byte: &&u8| {
+            quoted ^= **byte == b'"';
+            !quoted && **byte == wanted
+        };
+        line.iter().filter(outside).count()
+    };
+    let (commas, semicolons, tabs) = (count(b','), count(b';'), count(b'\t'));
+    match () {
+        () if semicolons > commas && semicolons >= tabs => ';',
+        () if tabs > commas => '\t',
+        () => ',',
+    }
 }
 
 impl Parser {
@@ -171,7 +200,7 @@ impl Parser {
                     self.field.text.clear();
                     (self.open, self.opened) = (true, (self.line, at + 1));
                 }
-                ',' if !self.open => {
+                c if c == self.comma && !self.open => {
                     self.fields.push(std::mem::take(&mut self.field));
                     self.begin(at + 1);
                 }
@@ -217,6 +246,16 @@ mod tests {
         let expected =
             [row(&["a", "b"]), row(&["1", "x, \"y\"", "two\nlines"]), row(&["", "", ""]), row(&["", "z"])];
         assert_eq!(rows(text), expected);
+    }
+
+    #[test]
+    fn tables_of_other_programs_are_taken_apart() {
+        assert_eq!(
+            rows("\u{feff}a;b,c;d\n1;\"x;y\";2\n".as_bytes()),
+            [row(&["a", "b,c", "d"]), row(&["1", "x;y", "2"])]
+        );
+        assert_eq!(rows(b"a\tb\n1,5\t2\n"), [row(&["a", "b"]), row(&["1,5", "2"])]);
+        assert_eq!(rows(b"\"a;b;c\",d\n1,2\n"), [row(&["a;b;c", "d"]), row(&["1", "2"])]);
     }
 
     #[test]
