@@ -106,7 +106,11 @@ impl Table {
                 table.places += capacity.saturating_sub(FIRST_CAPACITY) as u64;
             }
         }
-        let (end, free) = Saved::load(from)?;
+        let (end, free): (u32, u32) = Saved::load(from)?;
+        // Memory is taken for no more records than a table of this budget ever has, guests included.
+        if u64::from(end) * table.arena.record_bytes() > table.spec.budget_bytes.saturating_mul(2) {
+            return Err(Damaged);
+        }
         let stride = stride(table.spec.words);
         table.arena = Arena::awaiting(stride, (end, free, u32::load(from)?))?;
         for (unit, records) in table.arena.awaited() {
