@@ -218,7 +218,10 @@ impl Crowds {
         }
         let campaign = self.campaigns.entry(key).or_default();
         (campaign.target, campaign.walked) = (target, (crowd.came, at));
-        campaign.judged(&crowd.composition);
+        // A judgement that misses later does not undo the one that established it.
+        if crowd.composition.suspect >= SUSPECT || known.is_none() {
+            campaign.judged(&crowd.composition);
+        }
         let until = at.before(policy.settings.retroactive_window);
         campaign.walk = Some(Walk { at: gate::trail(gates.get(gate)), until, back: false });
         if !self.walking.contains(&key) {

@@ -257,12 +257,20 @@ impl Crowds {
         if crowd.part_of.is_some_and(|whole| self.is_bystander((whole, crowd.came), user, seen.traits.at)) {
             return None;
         }
-        let evidence = evidence(&crowd.composition, &seen.traits, crowd.of(seen.traits.user))?;
-        let (suspect, shares) = (crowd.composition.suspect, crowd.composition.shares);
-        let prior = prior(&policy.settings, suspect);
-        let Composition { group, users, .. } = crowd.composition;
-        let meets = crowd.composition.is_group(SUSPECT);
+        let judged = self.judged(seen.key, crowd);
+        let evidence = evidence(judged, &seen.traits, crowd.of(seen.traits.user))?;
+        let Composition { suspect, shares, group, users, .. } = *judged;
+        let (prior, meets) = (prior(&policy.settings, suspect), judged.is_group(SUSPECT));
         Some(Says { evidence, prior, suspect, shares, group, meets, users })
+    }
+
+    /// What a crowd is held to be: what it was judged to be last or, where that says nothing, what established the campaign
+    /// on it since its gate opened. Each judgement hangs on a few hundred accounts and on what is usual just then, which a
+    /// large attack changes in time.
+    fn judged<'c>(&'c self, key: u64, crowd: &'c Gathering) -> &'c Composition {
+        let campaign = self.campaigns.get(&key).filter(|campaign| campaign.walked.1 >= crowd.opened_at);
+        let misses = crowd.composition.suspect < LEAST_SUSPECT;
+        campaign.filter(|_| misses).map_or(&crowd.composition, |campaign| &campaign.composition)
     }
 }
 
