@@ -123,7 +123,7 @@ fn the_standard_policy_has_nothing_that_never_fires() {
     let new = rows.iter().find(|row| {
         row["who"] == "new account" && row["actions"].as_array().unwrap().contains(&json!("like"))
     });
-    assert_eq!(new.expect("a row")["most"], json!({"times": 60}), "new-account-day");
+    assert_eq!(new.expect("a row")["most"], json!({"times": 100}), "new-account-day");
 }
 
 #[test]
