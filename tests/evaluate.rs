@@ -396,6 +396,24 @@ fn scenarios_are_held_against_bounds() {
     assert_eq!(one.out, ran.out, "how many run at once changes nothing");
 }
 
+/// At full size: the incident, the same with jittered fingerprints (which in time become what is usual), and an honest crowd
+/// behind one exit with one device image. What must hold of each stands in its bounds.
+#[test]
+fn the_incident_its_disguise_and_a_school_hold_at_full_size() {
+    let place = Place::new();
+    let args = ["--scenario", "echo,spoofed-devices,school-lab", "--seeds", "301..301", "--scale", "1"];
+    let (figures, ran) = place.figures(&args);
+    let worst = |scenario: &str, metric: &str| {
+        let all = figures["bounds"].as_array().expect("a list");
+        let of = all.iter().find(|held| held["scenario"] == scenario && held["metric"] == metric);
+        of.and_then(|held| held["worst"].as_f64()).unwrap_or_else(|| panic!("no {metric} of {scenario}"))
+    };
+    assert!(
+        worst("echo", "accounts_acted_on") >= 0.95 && worst("spoofed-devices", "accounts_acted_on") >= 0.9
+    );
+    assert_eq!((figures["holds"].as_bool(), ran.code), (Some(true), 0), "{}", ran.out);
+}
+
 /// The road over files and the road without them give the same figures.
 #[test]
 fn a_rehearsal_is_what_its_files_would_give() {
