@@ -96,10 +96,7 @@ pub(super) fn compare_cases(history: &History, expected: &Ends, verdict: &mut Ve
         match told.get(id) {
             Some((_, told)) if told == case => {}
             Some((place, told)) => {
-                let text = format!(
-                    "case {id} has {} events and not {}, or differs otherwise",
-                    told.events, case.events
-                );
+                let text = format!("case {id} is told as {told:?}; it is {case:?}");
                 verdict.violate("case differs", place.clone(), text);
             }
             None => {
