@@ -3,8 +3,9 @@
 //! One trait alone tells how large a part of a crowd is not as usual, but not who, save in its overfull bins. Begun with
 //! those, expectation maximisation (Dempster, Laird and Rubin 1977) goes to and fro between how surely each account was
 //! brought in and how those are who were. The crowd is a mixture of two kinds of people, in each of which traits are
-//! independent; how usual people are is known and stays, and so does what the trait says that tells the two apart best. So a trait that only half of those who were brought in have clears
-//! nobody who has it not, and what all of them have clears everybody else.
+//! independent; how usual people are is known and stays, and so does what the trait says that tells the two apart best. So
+//! a trait that only half of those who were brought in have clears nobody who has it not, and what all of them have clears
+//! everybody else.
 
 use super::mixture::{MOST, Side};
 
