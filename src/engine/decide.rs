@@ -52,7 +52,7 @@ pub(crate) fn decide(
     look: &Look<'_>,
     room: Judged,
 ) -> Judged {
-    let mut bench = Bench::new(policy, exceptions, event, look, room);
+    let mut bench = Bench::new((policy, plan), exceptions, event, look, room);
     bench.reasons.push(Reason::of(&plan.prior, policy.settings.prior));
     bench.bind();
     if look.trusted || bench.verdict == Verdict::Block {
@@ -71,6 +71,7 @@ pub(crate) fn decide(
 /// Where evidence is gathered.
 struct Bench<'b, 'e> {
     policy: &'b Policy,
+    plan: &'b Plan,
     exceptions: &'b Exceptions,
     event: &'b Event<'b>,
     look: &'b Look<'e>,
@@ -97,7 +98,7 @@ struct Bench<'b, 'e> {
 
 impl<'b, 'e> Bench<'b, 'e> {
     fn new(
-        policy: &'b Policy,
+        (policy, plan): (&'b Policy, &'b Plan),
         exceptions: &'b Exceptions,
         event: &'b Event<'b>,
         look: &'b Look<'e>,
@@ -114,6 +115,7 @@ impl<'b, 'e> Bench<'b, 'e> {
         refused.clear();
         Self {
             policy,
+            plan,
             exceptions,
             event,
             look,
@@ -295,7 +297,7 @@ impl<'b, 'e> Bench<'b, 'e> {
         let says = self.look.crowd.as_ref().and_then(|crowd| crowd.says.as_ref());
         let (Some(says), Some(off)) = (says, off) else { return (self.prior, &self.points) };
         let settings = &self.policy.settings;
-        match says.prior_without(self.policy, off) {
+        match says.prior_without(settings, &self.plan.heard_without[off]) {
             Some(more) => (settings.prior.saturating_add(more), &self.points),
             None => (settings.prior, &self.bare),
         }

@@ -5,6 +5,7 @@
 //! seed can aim at a collision. Two keys of one table collide with probability 2^-64 a pair: about three in a million
 //! for ten million keys.
 
+use std::collections::HashMap;
 use std::hash::Hasher;
 
 use siphasher::sip::SipHasher13;
@@ -65,6 +66,9 @@ pub fn tuple(hashes: impl Iterator<Item = u64>) -> u64 {
 /// Builds a hasher for maps whose keys are already keyed hashes.
 pub type Prehashed = std::hash::BuildHasherDefault<Passed>;
 
+/// A map by keyed hash. Its order must reach no output.
+pub type ByHash<V> = HashMap<u64, V, Prehashed>;
+
 /// Passes a 64-bit hash through.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Passed(u64);
@@ -82,6 +86,11 @@ impl Hasher for Passed {
 
     fn write_u64(&mut self, hash: u64) {
         self.0 = hash;
+    }
+
+    /// Maps take the place from the low bits and tell keys in one place apart by the high ones.
+    fn write_u32(&mut self, short: u32) {
+        self.0 = u64::from(short) | u64::from(short) << 32;
     }
 }
 

@@ -7,7 +7,7 @@ mod saved;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::crowd::{GATE, WINDOWS_MAX, gate_words};
+use super::crowd::{GATE, Heard, WINDOWS_MAX, gate_words, heard};
 use super::decision::ReasonSource;
 use super::entity::EntityKind;
 use super::expr::Condition;
@@ -67,6 +67,8 @@ pub(crate) struct Plan {
     pub(crate) watched: Option<Watched>,
     /// Slots filled from the crowd on the target.
     pub(crate) crowd: Vec<(usize, CrowdFact)>,
+    /// What is heard of crowds when the rules of one family say nothing, by family.
+    pub(crate) heard_without: Vec<Heard>,
     /// Whether an expression reads the address as text.
     pub(crate) reads_address: bool,
     /// The longest window of any counter: until it has passed, the whole engine is warming up.
@@ -244,6 +246,7 @@ impl Plan {
             facts: Vec::new(),
             watched: policy.crowds.as_ref().map(|crowds| Watched::new(policy, crowds)),
             crowd: Vec::new(),
+            heard_without: (0..policy.families.len()).map(|family| heard(policy, Some(family))).collect(),
             reads_address: false,
             prior: Arc::new(prior_source()),
         };

@@ -110,7 +110,9 @@ pub(crate) fn are_apart(one: Burst, other: Burst) -> bool {
 
 /// In how many bursts that are apart from `now` two accounts met.
 pub(crate) fn shared(one: &Last, other: &Last, now: Burst) -> usize {
-    let met = |burst: &&Burst| **burst != 0 && other.contains(burst) && are_apart(**burst, now);
+    // Without a branch for each, eight are compared at a time.
+    let is_in_other = |burst: Burst| other.iter().fold(false, |any, known| any | (*known == burst));
+    let met = |burst: &&Burst| **burst != 0 && is_in_other(**burst) && are_apart(**burst, now);
     one.iter().filter(met).count()
 }
 

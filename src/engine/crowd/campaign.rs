@@ -1,12 +1,13 @@
 //! A crowd of which it is established that it was brought in: who belongs to it, and how far its corrections have come.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashSet};
 
 use super::composition::Composition;
 use super::evidence::Kind;
 use super::trail::Place;
 use super::traits::Traits;
 use crate::engine::case::{CampaignEvidence, CampaignFacts};
+use crate::engine::key::Prehashed;
 use crate::engine::time::Timestamp;
 
 /// Accounts by the hour or day of their registration.
@@ -25,7 +26,7 @@ pub(crate) struct Campaign {
     /// What it was judged to be last.
     pub(super) composition: Composition,
     /// Hashes of the accounts that belong to it.
-    pub(super) members: BTreeSet<u64>,
+    pub(super) members: HashSet<u64, Prehashed>,
     /// How many of them were registered in which hour or on which day.
     pub(super) cohorts: Cohorts,
     /// When it last grew.

@@ -334,10 +334,14 @@ fn judge_ages(crowd: &[&Member], sample: &Sample) -> Option<Mixture> {
 /// Cohorts that several share are bins of their own, of the crowd and of those of its campaign who are known.
 fn judge_cohorts(crowd: &[&Member], sample: &Sample, known: Option<&Cohorts>) -> (Vec<u32>, Option<Mixture>) {
     let mut counts: Cohorts = known.cloned().unwrap_or_default();
-    for member in crowd.iter().filter(|member| member.traits.cohort != 0) {
-        *counts.entry(member.traits.cohort).or_default() += 1;
+    let mut cohorts: Vec<u32> = crowd.iter().map(|member| member.traits.cohort).filter(|c| *c != 0).collect();
+    cohorts.sort_unstable();
+    let all = counts.values().sum::<u32>() + cohorts.len() as u32;
+    // Most are of few, and need no place in the map.
+    let shared = |run: &&[u32]| run.len() as u32 >= COHORT_LEAST || known.is_some();
+    for run in cohorts.chunk_by(|a, b| a == b).filter(shared) {
+        *counts.entry(run[0]).or_default() += run.len() as u32;
     }
-    let all: u32 = counts.values().sum();
     counts.retain(|_, count| *count >= COHORT_LEAST);
     while counts.len() > COHORTS_MAX {
         let least =

@@ -87,11 +87,13 @@ impl Engine {
 
     /// Raises the verdict on an entry to what is known by now.
     fn raise(&mut self, found: &Found, cases: &mut Vec<Case>) {
+        if found.entry.stand.now >= MOST || !found.entry.is_told {
+            return;
+        }
         let Some(crowds) = &self.crowds else { return };
         let Some(campaign) = crowds.campaigns.get(&found.key) else { return };
         let member = crowds.open.get(&found.key).and_then(|crowd| crowd.of(found.entry.traits.user));
         let (target, composition, traits) = (campaign.target, &campaign.composition, &found.entry.traits);
-        let Some(told) = &found.entry.told else { return };
         let belongs = crowds.belongs(found.key, traits.user, self.now);
         let came = campaign.walked.0;
         if campaign.part_of.is_some_and(|whole| crowds.is_bystander((whole, came), traits.user, self.now)) {
@@ -106,10 +108,11 @@ impl Engine {
         let evidence = evidence.unwrap_or_default();
         let least = if belongs { BELONGS } else { Verdict::Allow };
         let weighed = Weighed::new((&policy, &self.plan.prior), &found.entry, &evidence, more, least);
-        if weighed.verdict <= found.entry.stand.now || self.is_exempt(told) {
+        if weighed.verdict <= found.entry.stand.now {
             return;
         }
-        let stand = self.revise(told, found.entry.stand, weighed, traits.at);
+        let Some(told) = self.told(found).filter(|told| !self.is_exempt(told)) else { return };
+        let stand = self.revise(&told, found.entry.stand, weighed, traits.at);
         let (place, key) = (found.place, found.key);
         if let Some(crowds) = &mut self.crowds {
             crowds.trail.amend(place, key, 0, &stand.words());
@@ -125,16 +128,24 @@ impl Engine {
 
     /// Takes a correction back.
     fn take_back(&mut self, found: &Found) {
-        let (stand, Some(told)) = (found.entry.stand, &found.entry.told) else { return };
+        let stand = found.entry.stand;
         if stand.revision == 0 || stand.now == stand.first {
             return;
         }
+        let Some(told) = self.told(found) else { return };
         let policy = Arc::clone(&self.policy);
         let weighed = Weighed::cleared((&policy, &self.plan.prior), &found.entry);
-        let stand = self.revise(told, stand, weighed, found.entry.traits.at);
+        let stand = self.revise(&told, stand, weighed, found.entry.traits.at);
         if let Some(crowds) = &mut self.crowds {
             crowds.trail.amend(found.place, found.key, 0, &stand.words());
         }
+    }
+
+    /// What a correction of an entry tells.
+    fn told(&self, found: &Found) -> Option<Told> {
+        let (crowds, mut words) = (self.crowds.as_ref()?, Vec::new());
+        crowds.trail.read(found.place, found.key, &mut words)?;
+        entry::told(&words)
     }
 
     /// Whether a person, or the policy, asked that crowds are not held against the user.

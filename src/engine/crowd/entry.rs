@@ -33,8 +33,8 @@ pub(crate) struct Entry {
     pub(crate) traits: Traits,
     /// Points by family without those of the crowd, before caps.
     pub(crate) points: [i16; FAMILIES_MAX],
-    /// What a correction tells; of those who could belong to a bought crowd only.
-    pub(crate) told: Option<Told>,
+    /// Whether there is what a correction tells: of those who could belong to a bought crowd only. See [`told`].
+    pub(crate) is_told: bool,
 }
 
 /// What a correction tells of an event.
@@ -48,11 +48,14 @@ pub(crate) struct Told {
 
 /// Words of a stand.
 const STAND: usize = 2;
-/// Where device attributes begin, and points.
-const DEVICE: usize = STAND + 7;
-const POINTS: usize = DEVICE + ATTRIBUTES_MAX / 2;
-/// Words before the text; the last one is the length of it.
-const HEAD: usize = POINTS + FAMILIES_MAX / 2 + 1;
+/// Words before the device attributes, the points and the text; the last one is the length of the text, in bytes.
+const HEAD: usize = STAND + 8;
+/// Where parts of the word of small numbers begin: bits.
+const NEIGHBOURS: u32 = 8;
+const CAN_JOIN: u32 = 16;
+/// Words of device attributes, and of points; zeros at the end are left out.
+const DEVICE: u32 = 17;
+const POINTS: u32 = 21;
 
 /// Room for writing entries.
 #[derive(Clone, Debug, Default)]
@@ -69,34 +72,47 @@ pub(crate) fn write(
     points: &[i32],
     told: Option<(&Event<'_>, &Arrival<'_>, DecisionId)>,
 ) {
-    let mut head = [0; HEAD];
-    head[..STAND].copy_from_slice(&stand.words());
-    let (user, at) = (traits.user, traits.at.millis().cast_unsigned());
-    let small = u32::from(traits.age) | u32::from(traits.neighbours) << 8 | u32::from(traits.can_join) << 16;
-    let who = [user as u32, (user >> 32) as u32, at as u32, (at >> 32) as u32, small];
-    head[STAND..STAND + 5].copy_from_slice(&who);
-    head[STAND + 5..DEVICE].copy_from_slice(&[traits.cohort, traits.address]);
-    for (word, pair) in head[DEVICE..POINTS].iter_mut().zip(traits.device.chunks_exact(2)) {
-        *word = u32::from(pair[0]) | u32::from(pair[1]) << 16;
-    }
-    let point = |family: usize| points.get(family).map_or(0, |points| clamp(*points)).cast_unsigned();
-    for (pair, word) in head[POINTS..HEAD - 1].iter_mut().enumerate() {
-        *word = u32::from(point(2 * pair)) | u32::from(point(2 * pair + 1)) << 16;
-    }
+    let (device, points) = (device_words(&traits.device), point_words(points));
+    let (device, points) = (trimmed(&device), trimmed(&points));
     let bytes = std::mem::take(&mut room.bytes);
     let bytes = match told {
         Some(told) => text(told, Writer::over(bytes)),
         None => Writer::over(bytes).into_bytes(),
     };
-    head[HEAD - 1] = bytes.len() as u32;
-    room.words.clear();
-    room.words.extend_from_slice(&head);
+    let (user, at) = (traits.user, traits.at.millis().cast_unsigned());
+    let small = u32::from(traits.age)
+        | u32::from(traits.neighbours) << NEIGHBOURS
+        | u32::from(traits.can_join) << CAN_JOIN
+        | (device.len() as u32) << DEVICE
+        | (points.len() as u32) << POINTS;
+    let words = &mut room.words;
+    words.clear();
+    words.extend(stand.words());
+    words.extend([user as u32, (user >> 32) as u32, at as u32, (at >> 32) as u32, small]);
+    words.extend([traits.cohort, traits.address, bytes.len() as u32]);
+    words.extend(device);
+    words.extend(points);
     let (whole, rest) = bytes.as_chunks::<4>();
-    room.words.extend(whole.iter().map(|word| u32::from_le_bytes(*word)));
+    words.extend(whole.iter().map(|word| u32::from_le_bytes(*word)));
     let mut last = [0; 4];
     last[..rest.len()].copy_from_slice(rest);
-    room.words.extend((!rest.is_empty()).then(|| u32::from_le_bytes(last)));
+    words.extend((!rest.is_empty()).then(|| u32::from_le_bytes(last)));
     room.bytes = bytes;
+}
+
+fn device_words(device: &[u16; ATTRIBUTES_MAX]) -> [u32; ATTRIBUTES_MAX / 2] {
+    std::array::from_fn(|pair| u32::from(device[2 * pair]) | u32::from(device[2 * pair + 1]) << 16)
+}
+
+fn point_words(points: &[i32]) -> [u32; FAMILIES_MAX / 2] {
+    let point = |family: usize| points.get(family).map_or(0, |points| clamp(*points)).cast_unsigned();
+    std::array::from_fn(|pair| u32::from(point(2 * pair)) | u32::from(point(2 * pair + 1)) << 16)
+}
+
+/// Without the zeros at the end.
+fn trimmed(words: &[u32]) -> &[u32] {
+    let len = words.iter().rposition(|word| *word != 0).map_or(0, |last| last + 1);
+    &words[..len]
 }
 
 /// Reads what [`write()`] wrote, and what [`Stand::words`] put in its place since.
@@ -104,26 +120,30 @@ pub(crate) fn read(words: &[u32]) -> Option<Entry> {
     let (head, rest) = words.split_at_checked(HEAD)?;
     let (stand, head) = head.split_at(STAND);
     let pair = |at: usize| u64::from(head[at]) | u64::from(head[at + 1]) << 32;
-    let mut traits = Traits {
+    let small = head[4];
+    let (device, rest) = rest.split_at_checked((small >> DEVICE & 0xf) as usize)?;
+    let (points, _) = rest.split_at_checked((small >> POINTS & 0xf) as usize)?;
+    let half = |words: &[u32], n: usize| words.get(n / 2).map_or(0, |word| (word >> (16 * (n % 2))) as u16);
+    let traits = Traits {
         user: pair(0),
         at: Timestamp::from_millis(pair(2).cast_signed()),
-        age: head[4] as u8,
-        neighbours: (head[4] >> 8) as u8,
-        can_join: head[4] >> 16 & 1 == 1,
+        age: small as u8,
+        neighbours: (small >> NEIGHBOURS) as u8,
+        can_join: small >> CAN_JOIN & 1 == 1,
         cohort: head[5],
         address: head[6],
-        device: [0; ATTRIBUTES_MAX],
+        device: std::array::from_fn(|attribute| half(device, attribute)),
     };
-    let half = |word: usize, odd: usize| (head[word] >> (16 * odd)) as u16;
-    for (number, value) in traits.device.iter_mut().enumerate() {
-        *value = half(7 + number / 2, number % 2);
-    }
-    let mut points = [0; FAMILIES_MAX];
-    for (number, points) in points.iter_mut().enumerate() {
-        *points = half(7 + ATTRIBUTES_MAX / 2 + number / 2, number % 2).cast_signed();
-    }
-    let told = read_told(rest, head[HEAD - STAND - 1] as usize);
-    Some(Entry { stand: Stand::of(stand), traits, points, told })
+    let points = std::array::from_fn(|family| half(points, family).cast_signed());
+    Some(Entry { stand: Stand::of(stand), traits, points, is_told: head[7] > 0 })
+}
+
+/// What a correction of an entry tells, if there is that.
+pub(crate) fn told(words: &[u32]) -> Option<Told> {
+    let (head, rest) = words.split_at_checked(HEAD)?;
+    let small = head[STAND + 4];
+    let before = (small >> DEVICE & 0xf) + (small >> POINTS & 0xf);
+    read_told(rest.get(before as usize..)?, head[HEAD - 1] as usize)
 }
 
 impl Stand {
@@ -220,12 +240,17 @@ mod tests {
         let entry = read(&room.words).expect("written here");
         assert_eq!((entry.stand, entry.traits), (stand, traits));
         assert_eq!(entry.points[..4], [5, -14, i16::MAX, 0]);
-        let told = entry.told.expect("told");
+        let told = told(&room.words).expect("told");
+        assert!(entry.is_told);
         assert_eq!((told.id, &told.event, told.topic.as_str()), (id, &event, "x"));
         assert_eq!(told.append_time, arrival.append_time);
         write(&mut room, (stand, &traits), &[], None);
-        assert_eq!(room.words.len(), HEAD);
-        assert_eq!(read(&room.words).expect("written here").told, None);
-        assert_eq!(read(&room.words[1..]), None);
+        assert_eq!(room.words.len(), HEAD + ATTRIBUTES_MAX / 2);
+        assert_eq!(
+            (read(&room.words).map(|entry| entry.is_told), super::told(&room.words)),
+            (Some(false), None)
+        );
+        assert_eq!(read(&room.words[..HEAD]), None);
+        assert_eq!(read(&room.words[..HEAD - 1]), None);
     }
 }

@@ -3,13 +3,14 @@
 //! The last [`Gathering::MEMBERS`] distinct accounts are kept, in a ring. It is judged again when a quarter more have
 //! come, or after a while, and not at every event, so that the cost of a crowd grows with the logarithm of its size.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use super::bursts::{Burst, Bursts, KEPT, Last, are_apart, shared};
 use super::campaign::Cohorts;
 use super::composition::{Composition, KINDS, Returning};
 use super::sample::Sample;
 use super::traits::{COUNTED_BEHIND, Traits};
+use crate::engine::key::{ByHash, Prehashed};
 use crate::engine::time::{Span, Timestamp};
 
 /// One account that acts on the target.
@@ -51,7 +52,7 @@ pub(crate) struct Gathering {
     pub(super) part_of: Option<u64>,
     pub(crate) composition: Composition,
     /// Where each account is in the ring; follows from the ring.
-    pub(super) places: BTreeMap<u64, u32>,
+    pub(super) places: ByHash<u32>,
 }
 
 /// Accounts of one burst, at most.
@@ -75,6 +76,8 @@ const FIRST: u64 = 8;
 const AGAIN: Span = Span::from_secs(30);
 /// But no sooner than this once it is large.
 const SOONEST: Span = Span::from_secs(3);
+/// Nor than this once a part of it is known not to be as usual.
+const SOONEST_KNOWN: Span = Span::from_secs(8);
 
 impl Gathering {
     /// The most accounts that are kept.
@@ -148,10 +151,11 @@ impl Gathering {
             return 0;
         }
         let (len, from) = (self.members.len(), traits.at.before(NEAR));
+        let now = self.burst.0;
         let mut partners = 0;
         for back in 1..=NEIGHBOURS.min(len) {
             let other = &mut self.members[(self.next + len - back) % len];
-            if other.traits.at >= from && shared(before, &other.bursts, self.burst.0) >= MET {
+            if other.traits.at >= from && shared(before, &other.bursts, now) >= MET {
                 other.partners = other.partners.saturating_add(1);
                 partners += 1;
             }
@@ -192,7 +196,8 @@ impl Gathering {
         }
         let since = at.since(then);
         let more = self.came >= came + came.min(Self::MEMBERS as u64) / 4;
-        since >= AGAIN || (more && (came < 2 * FIRST || since >= SOONEST))
+        let soonest = if self.composition.suspect > 0.0 { SOONEST_KNOWN } else { SOONEST };
+        since >= AGAIN || (more && (came < 2 * FIRST || since >= soonest))
     }
 
     /// Judges it by the accounts that acted within the window before `at`. `heard` says which kinds of evidence count.
@@ -206,7 +211,7 @@ impl Gathering {
     ) {
         let from = at.before(self.window);
         let all: Vec<&Member> = self.members.iter().filter(|member| member.traits.at > from).collect();
-        let mut behind = BTreeMap::<u32, u32>::new();
+        let mut behind = HashMap::<u32, u32, Prehashed>::default();
         let is_counted = |member: &&Member| {
             let count = behind.entry(member.traits.address).or_default();
             *count += 1;

@@ -7,7 +7,7 @@ use super::gathering::Gathering;
 use super::state::{Crowds, usual};
 use super::trail::Place;
 use super::traits::{self, Traits};
-use super::weigh::{Evidence, LEAST_SUSPECT, evidence, heard, prior};
+use super::weigh::{Evidence, Heard, LEAST_SUSPECT, evidence, heard, prior};
 use super::{campaign::Campaign, entry};
 use crate::engine::Engine;
 use crate::engine::event::Event;
@@ -15,7 +15,7 @@ use crate::engine::expr::Slot;
 use crate::engine::facts::Facts;
 use crate::engine::look::Look;
 use crate::engine::plan::{ACTION, ADDRESS, TARGET, USER, Watched};
-use crate::engine::policy::{CrowdFact, Crowds as Watches, Policy};
+use crate::engine::policy::{CrowdFact, Crowds as Watches, Policy, Settings};
 use crate::engine::table;
 use crate::engine::time::{Span, Timestamp};
 use crate::engine::timers::{Timer, Timers};
@@ -275,13 +275,16 @@ impl Crowds {
 }
 
 impl Says {
-    /// Points by which the prior is higher than usual when the rules of one family say nothing; `None` when then no two
+    /// Points by which the prior is higher than usual when only these kinds are heard; `None` when then no two
     /// families agree, so that the crowd says nothing at all.
-    pub(crate) fn prior_without(&self, policy: &Policy, family: usize) -> Option<i32> {
-        let (mut shares, heard) = (self.shares, heard(policy, Some(family)));
-        shares.iter_mut().zip(heard).filter(|(_, heard)| !heard).for_each(|(share, _)| *share = 0.0);
+    pub(crate) fn prior_without(&self, settings: &Settings, heard: &Heard) -> Option<i32> {
+        let mut shares = self.shares;
+        shares.iter_mut().zip(heard).filter(|(_, heard)| !**heard).for_each(|(share, _)| *share = 0.0);
+        if shares == self.shares {
+            return Some(self.prior);
+        }
         let suspect = agreed(&shares, self.group);
-        (suspect >= LEAST_SUSPECT).then(|| prior(&policy.settings, suspect))
+        (suspect >= LEAST_SUSPECT).then(|| prior(settings, suspect))
     }
 }
 

@@ -38,4 +38,4 @@ pub(crate) use self::gate::{IDENTITY as GATE, WINDOWS_MAX, words as gate_words};
 pub(crate) use self::look::CrowdLook;
 pub(crate) use self::state::Crowds;
 pub(crate) use self::traits::ATTRIBUTES_MAX;
-pub(crate) use self::weigh::{BELONGS, Verdicts, score};
+pub(crate) use self::weigh::{BELONGS, Heard, Verdicts, heard, score};

@@ -8,6 +8,8 @@ use crate::engine::time::Timestamp;
 /// Ratio of two neighbouring buckets.
 const GROWTH: f64 = 1.1;
 /// Buckets: up to 1.1^150, 1.6 million.
+/// Its natural logarithm.
+const LN_GROWTH: f64 = 0.095_310_179_804_324_93;
 const BUCKETS: usize = 151;
 /// With so many counts the older half of the weight is given up.
 const FADE_AT: u32 = 1 << 17;
@@ -86,7 +88,10 @@ impl Quantile {
 const HOUR: f64 = 3_600_000.0;
 
 fn bucket(count: u64) -> usize {
-    let number = libm::round(libm::log(count.max(1) as f64) / libm::log(GROWTH));
+    if count <= 1 {
+        return 0;
+    }
+    let number = libm::round(libm::log(count as f64) / LN_GROWTH);
     (number as usize).min(BUCKETS - 1)
 }
 

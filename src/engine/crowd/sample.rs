@@ -5,9 +5,10 @@
 //! more than a small part of it, no address more than a few rows, so that what floods in within minutes does not become what is usual; and nobody is taken
 //! against whom his crowd speaks, or who is known to have been brought in.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{HashMap, HashSet};
 
 use super::traits::{AGES, ATTRIBUTES_MAX, COUNTED_BEHIND, NEIGHBOURS, Traits};
+use crate::engine::key::Prehashed;
 use crate::engine::time::Timestamp;
 
 /// Rows.
@@ -38,13 +39,18 @@ pub(crate) struct Sample {
     counts: Counts,
 }
 
+/// Counts by short hash, or by cohort.
+type Short = HashMap<u32, u32, Prehashed>;
+
 /// What follows from the rows.
 #[derive(Clone, Debug)]
 struct Counts {
-    users: BTreeSet<u64>,
-    targets: BTreeMap<u32, u32>,
-    addresses: BTreeMap<u32, u32>,
-    cohorts: BTreeMap<u32, u32>,
+    users: HashSet<u64, Prehashed>,
+    targets: Short,
+    addresses: Short,
+    cohorts: Short,
+    /// Accounts of any cohort.
+    of_cohorts: u32,
     ages: [u32; AGES],
     /// Of young accounts, and of others.
     neighbours: [[u32; NEIGHBOURS]; 2],
@@ -151,7 +157,7 @@ impl Sample {
 
     /// Accounts of any cohort.
     pub(crate) fn cohorts(&self) -> u32 {
-        self.counts.cohorts.values().sum()
+        self.counts.of_cohorts
     }
 
     /// The usual share of a value of a device attribute, among the accounts of which it is known; never 0.
@@ -169,10 +175,11 @@ impl Sample {
 impl Counts {
     fn new() -> Self {
         Self {
-            users: BTreeSet::new(),
-            targets: BTreeMap::new(),
-            addresses: BTreeMap::new(),
-            cohorts: BTreeMap::new(),
+            users: HashSet::default(),
+            targets: Short::default(),
+            addresses: Short::default(),
+            cohorts: Short::default(),
+            of_cohorts: 0,
             ages: [0; AGES],
             neighbours: [[0; NEIGHBOURS]; 2],
             values: vec![0; ATTRIBUTES_MAX * VALUES].into(),
@@ -188,6 +195,7 @@ impl Counts {
         }
         if traits.cohort != 0 {
             *self.cohorts.entry(traits.cohort).or_default() += 1;
+            self.of_cohorts += 1;
         }
         self.ages[usize::from(traits.age)] += 1;
         self.neighbours[usize::from(traits.is_young())][usize::from(traits.neighbours)] += 1;
@@ -201,7 +209,7 @@ impl Counts {
         self.users.remove(&traits.user);
         take(&mut self.targets, *target);
         take(&mut self.addresses, traits.address);
-        take(&mut self.cohorts, traits.cohort);
+        self.of_cohorts -= u32::from(take(&mut self.cohorts, traits.cohort));
         self.ages[usize::from(traits.age)] -= 1;
         self.neighbours[usize::from(traits.is_young())][usize::from(traits.neighbours)] -= 1;
         for (attribute, value) in traits.device.iter().enumerate().filter(|(_, value)| **value != 0) {
@@ -211,13 +219,14 @@ impl Counts {
     }
 }
 
-fn take(counts: &mut BTreeMap<u32, u32>, key: u32) {
-    if let Some(count) = counts.get_mut(&key) {
-        *count -= 1;
-        if *count == 0 {
-            counts.remove(&key);
-        }
+/// Takes one of a value away; false when there was none.
+fn take(counts: &mut Short, key: u32) -> bool {
+    let Some(count) = counts.get_mut(&key) else { return false };
+    *count -= 1;
+    if *count == 0 {
+        counts.remove(&key);
     }
+    true
 }
 
 #[cfg(test)]

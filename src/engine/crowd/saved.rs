@@ -1,7 +1,5 @@
 //! Crowds in a cut: bursts as a table, the trail unit by unit, all else as a set.
 
-use std::collections::BTreeMap;
-
 use super::campaign::{Campaign, Walk};
 use super::composition::{Composition, Group, Returning};
 use super::gate::WINDOWS_MAX;
@@ -16,6 +14,7 @@ use super::traits::Traits;
 use crate::engine::cut::{
     Array, Awaited, Damaged, Kind, Place, Reader, Room, Saved, Watch, Writer, entries_of, saved,
 };
+use crate::engine::key::ByHash;
 use crate::engine::policy::Policy;
 use crate::engine::table::Table;
 
@@ -92,7 +91,7 @@ impl Saved for Gathering {
         let members: Vec<Member> = Saved::load(from)?;
         let ((next, came), judged) = Saved::load(from)?;
         let composition = Saved::load(from)?;
-        let places = BTreeMap::new();
+        let places = ByHash::default();
         let crowd = Self {
             target,
             action,

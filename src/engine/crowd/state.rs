@@ -10,6 +10,7 @@ use super::gathering::Gathering;
 use super::quantile::Quantile;
 use super::sample::Sample;
 use super::trail::Trail;
+use crate::engine::key::ByHash;
 use crate::engine::policy::{Crowds as Watched, Policy};
 
 /// Actions whose targets and actors are told apart; further ones share the last.
@@ -24,7 +25,7 @@ const USUAL_BYTES: u64 = Sample::BYTES + WINDOWS_MAX as u64 * Quantile::BYTES;
 #[derive(Debug)]
 pub(crate) struct Crowds {
     /// Open gates, by the key of their target.
-    pub(super) open: BTreeMap<u64, Gathering>,
+    pub(super) open: ByHash<Gathering>,
     /// Established crowds, by the key of their target.
     pub(super) campaigns: BTreeMap<u64, Campaign>,
     /// Campaigns with a walk under way.
@@ -72,7 +73,7 @@ impl Crowds {
         let watched = policy.crowds.as_ref()?;
         Some(Self {
             open_budget: open_budget(watched),
-            open: BTreeMap::new(),
+            open: ByHash::default(),
             campaigns: BTreeMap::new(),
             walking: Vec::new(),
             actions: BTreeMap::new(),

@@ -10,6 +10,9 @@ use crate::engine::verdict::Verdict;
 /// Evidence on one account, by kind; `None` where there is none.
 pub(crate) type Evidence = [Option<Weighed>; Kind::ALL.len()];
 
+/// Which kinds of evidence are heard; last, how often accounts act on the target.
+pub(crate) type Heard = [bool; KINDS];
+
 /// Below this share a crowd says nothing about anybody.
 pub(super) const LEAST_SUSPECT: f64 = 0.1;
 /// The prior of an account in a suspicious crowd is half the share of it that was brought in, and this at most.
@@ -24,7 +27,7 @@ pub(super) const REPEATS_FAMILY: &str = "volume";
 
 /// Which kinds of evidence the rules of a policy listen to, leaving out those of one family when it is given; last, how
 /// often accounts act on the target.
-pub(super) fn heard(policy: &Policy, off: Option<usize>) -> [bool; KINDS] {
+pub(crate) fn heard(policy: &Policy, off: Option<usize>) -> Heard {
     let mut heard = [false; KINDS];
     let live = policy.rules.iter().filter(|rule| rule.mode == Mode::Live && Some(rule.family) != off);
     for rule in live {

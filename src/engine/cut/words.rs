@@ -4,7 +4,7 @@
 //! no names and no optional fields: another form is another [`super::super::SEMANTICS`] and is not read. Reading trusts
 //! nothing: words that mean nothing are [`Damaged`], and nothing is reserved that the words could not fill.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 use super::super::key::Prehashed;
 use super::super::time::{Span, Timestamp};
@@ -349,6 +349,21 @@ impl<V: Saved> Saved for HashMap<u64, V, Prehashed> {
     fn load(from: &mut Reader<'_>) -> Result<Self, Damaged> {
         let count = from.count()?;
         (0..count).map(|_| Ok((u64::load(from)?, V::load(from)?))).collect()
+    }
+}
+
+/// In their order, so that the same state makes the same words.
+impl Saved for HashSet<u64, Prehashed> {
+    fn save(&self, to: &mut Writer) {
+        let mut keys: Vec<u64> = self.iter().copied().collect();
+        keys.sort_unstable();
+        to.push(keys.len() as u32);
+        keys.iter().for_each(|key| key.save(to));
+    }
+
+    fn load(from: &mut Reader<'_>) -> Result<Self, Damaged> {
+        let count = from.count()?;
+        (0..count).map(|_| u64::load(from)).collect()
     }
 }
 

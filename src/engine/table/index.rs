@@ -17,9 +17,9 @@ pub(super) const PLACE_BYTES: u64 = 8;
 /// Places of a segment when it is first used.
 pub(super) const FIRST_CAPACITY: usize = 8;
 
-/// Its head takes exactly one cache line: a table has 256 of them, of which an event needs any one.
+/// Its head lies in one cache line, and takes half of it: a table has 256 of them, of which an event needs any one.
 #[derive(Clone, Debug, Default)]
-#[repr(align(64))]
+#[repr(align(32))]
 pub(super) struct Segment {
     places: Box<[[u32; PLACE_WORDS]]>,
     len: usize,
@@ -27,7 +27,7 @@ pub(super) struct Segment {
     watch: Option<Box<Watch>>,
 }
 
-const _: () = assert!(size_of::<Segment>() == 64);
+const _: () = assert!(size_of::<Segment>() == 32);
 
 impl Segment {
     pub(super) fn with_capacity(capacity: usize) -> Self {
