@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use super::bursts::Burst;
 use super::campaign::Cohorts;
-use super::evidence::{Kind, Weighed};
+use super::evidence::{KNOWN, Kind, Weighed};
 use super::gathering::Member;
 use super::image::{AGREEMENTS, Device, Image, NEAR};
 use super::joint::{Column, brought};
@@ -313,9 +313,11 @@ impl Composition {
         let mixture = self.mixture(kind).as_ref()?;
         let bin = mixture.bins.get(self.bin(kind, traits, member)?)?;
         let counts = if bin.log_odds > 0.0 { self.counts(kind, traits) } else { 1.0 };
+        let known = kind == Kind::Recurring && bin.log_odds > 0.0 && self.group.known && !self.group.blind;
+        let more = if known { KNOWN } else { 0.0 };
         // Who was in an earlier burst of the group has met it, if not often enough to have partners.
         let met = kind == Kind::Lockstep && self.bin(Kind::Recurring, traits, member) == Some(1);
-        let log_odds = if met { bin.log_odds.max(0.0) } else { bin.log_odds * counts };
+        let log_odds = if met { bin.log_odds.max(0.0) } else { bin.log_odds * counts + more };
         Some(Weighed { log_odds, here: bin.here, usual: bin.usual, support: mixture.support })
     }
 

@@ -92,7 +92,7 @@ pub(super) fn check_reach(draft: &Draft, shop: &Workshop<'_>, rules: &[Rule]) {
     for rule in rules.iter().filter(|rule| rule.mode == Mode::Live) {
         let most = match rule.effect {
             Effect::Points(points) => points.max(0),
-            Effect::Evidence { weight, .. } => most_points(weight),
+            Effect::Evidence { kind, weight } => most_points(kind, weight),
             Effect::Floor(_) => 0,
         };
         sums[rule.family] = sums[rule.family].saturating_add(most);
