@@ -256,6 +256,9 @@ impl RunArgs {
         self.config.load_with(|overrides| {
             overrides.flag("state", "dir", "--state-dir", self.state_dir.clone());
             overrides.flag("policy", "dir", "--policy", self.policy.clone());
+    /// Folder of a candidate policy that runs beside it: what it would have decided otherwise goes to risk.shadow.v1 only
+    #[arg(long, value_name = "DIR", env = "WEIR_CANDIDATE")]
+    pub candidate: Option<String>,
             overrides.flag("http", "listen", "--listen", self.listen.clone());
         })
     }
@@ -270,6 +273,7 @@ pub struct DemoArgs {
     /// How long it takes; the 15 minutes of the story are fitted into it
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=3600))]
     pub seconds: u32,
+            overrides.flag("policy", "candidate", "--candidate", self.candidate.clone());
     /// Another number, another crowd; the same number, the same events
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,

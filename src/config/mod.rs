@@ -63,6 +63,7 @@ const KNOBS: &[(&str, &str)] = &[
     ("http", "subjects_memory"),
     ("policy", "dir"),
     ("policy", "reload_interval"),
+    ("policy", "candidate"),
     ("state", "dir"),
     ("state", "checkpoint_interval"),
     ("keys", "seed_id"),
