@@ -22,7 +22,7 @@ pub mod exit {
     pub const FAILURE: u8 = 1;
     /// The command line makes no sense.
     pub const USAGE: u8 = 2;
-    /// The condition of `--fail-on` holds.
+    /// The condition of `--fail-on` holds, or a candidate is over its budget.
     pub const GATE: u8 = 3;
     /// Kafka cannot be reached (`EX_UNAVAILABLE`).
     pub const KAFKA: u8 = 69;
@@ -37,6 +37,7 @@ mod evaluate;
 mod explain;
 mod lint;
 mod simulate;
+mod policy;
 mod tune;
 mod verify;
 
@@ -48,6 +49,7 @@ pub use self::explain::ExplainArgs;
 pub use self::lint::{LintArgs, MapArgs};
 pub use self::simulate::SimulateArgs;
 pub use self::tune::{SuggestArgs, SweepArgs};
+pub use self::policy::{PolicyAction, PromoteArgs, RollbackArgs, VersionsArgs};
 pub use self::verify::VerifyArgs;
 
 const EXIT_CODES: &str = "\
@@ -55,7 +57,7 @@ Exit codes:
   0   all went well
   1   it did not, for the reason told
   2   the command line makes no sense
-  3   the condition of `weir backtest --fail-on` holds
+  3   the condition of `weir backtest --fail-on` holds, or `weir policy promote` refuses
   69  Kafka cannot be reached
   78  the configuration or the policy is wrong";
 
@@ -123,6 +125,13 @@ pub enum Command {
     Ban(BanArgs),
     /// Create the topics, or compare them with what they must be
     #[command(after_help = TOPICS_HELP)]
+    /// Put a candidate policy in place if it passes its budget, or an earlier one back
+    #[command(after_help = policy::HELP)]
+    Policy {
+        /// What to do.
+        #[command(subcommand)]
+        action: Box<PolicyAction>,
+    },
     Topics(TopicsArgs),
     /// Check what the topics hold: nothing lost, nothing doubled, nothing else decided
     #[command(after_help = verify::HELP)]

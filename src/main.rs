@@ -22,6 +22,7 @@ fn main() -> ExitCode {
         Command::Check(args) => commands::check::run(&args),
         Command::Test(args) => commands::test::run(&args),
         Command::Ban(args) => commands::ban::run(&args),
+        Command::Policy { action } => commands::promotion::run(&action),
         Command::Topics(args) => commands::topics::run(&args),
         Command::Verify(args) => commands::verify::run(&args),
         Command::Checkpoint(args) => commands::checkpoint::run(&args),

@@ -63,7 +63,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("indicatif", &["commands"]),
     ("toml", &["config"]),
     ("arc_swap", &["run"]),
-    ("rustix", &["clock"]),
+    ("rustix", &["clock", "config"]),
     ("rand", &["sim"]),
     ("flate2", &["evaluate"]),
     ("zstd", &["evaluate"]),

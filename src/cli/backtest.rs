@@ -116,7 +116,7 @@ pub struct FromTopic {
 }
 
 /// `TOPIC`, `TOPIC@TIME..TIME`, `TOPIC@TIME..`, `TOPIC@..TIME`.
-fn from(text: &str) -> Result<FromTopic, String> {
+pub(super) fn from(text: &str) -> Result<FromTopic, String> {
     let (topic, range) = text.split_once('@').unwrap_or((text, ".."));
     let (since, until) =
         range.split_once("..").ok_or("write TOPIC@TIME..TIME, either time may be left out")?;

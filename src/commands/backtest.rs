@@ -27,6 +27,12 @@ pub fn run(args: &BacktestArgs) -> u8 {
 }
 
 fn backtest(args: &BacktestArgs) -> Result<u8, Failure> {
+    let (findings, gate) = find(args)?;
+    told(args, &findings, gate.as_ref())
+}
+
+/// What comes of it, before it is told anywhere but for what could not be read.
+pub(super) fn find(args: &BacktestArgs) -> Result<(Findings, Option<Gate>), Failure> {
     let sides = sides(args)?;
     let typed = args.range();
     let warm_up = typed.warm_up.unwrap_or_else(|| Pass::warm_up(&sides));
@@ -38,7 +44,7 @@ fn backtest(args: &BacktestArgs) -> Result<u8, Failure> {
         None => from_file(args, sides, range, labelled)?,
     };
     reading::faults(findings.faults());
-    told(args, &findings, gate.as_ref())
+    Ok((findings, gate))
 }
 
 /// The candidate, then those it is held against; the same policy is there once.
@@ -163,7 +169,7 @@ impl Ear for Watched {
 }
 
 /// Tells what was found everywhere it was asked for.
-fn told(args: &BacktestArgs, findings: &Findings, gate: Option<&Gate>) -> Result<u8, Failure> {
+pub(super) fn told(args: &BacktestArgs, findings: &Findings, gate: Option<&Gate>) -> Result<u8, Failure> {
     let rulings = gate.map(|gate| rulings(gate, findings)).unwrap_or_default();
     let parts = sections(findings);
     if let Some(path) = &args.json {
@@ -186,7 +192,7 @@ fn told(args: &BacktestArgs, findings: &Findings, gate: Option<&Gate>) -> Result
 }
 
 /// What the gate says of each comparison, or of the candidate alone.
-fn rulings(gate: &Gate, findings: &Findings) -> Vec<Ruling> {
+pub(super) fn rulings(gate: &Gate, findings: &Findings) -> Vec<Ruling> {
     match findings.against() {
         0 => vec![gate.rule(findings, None)],
         count => (0..count).map(|number| gate.rule(findings, Some(number))).collect(),

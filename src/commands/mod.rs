@@ -15,6 +15,7 @@ pub mod lint;
 pub mod map;
 pub mod policy;
 pub mod replay;
+pub mod promotion;
 pub mod setup;
 pub mod signals;
 pub mod simulate;
