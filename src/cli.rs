@@ -35,9 +35,10 @@ mod ban;
 mod checkpoint;
 mod evaluate;
 mod explain;
+mod export;
 mod lint;
-mod simulate;
 mod policy;
+mod simulate;
 mod tune;
 mod verify;
 
@@ -46,10 +47,11 @@ pub use self::ban::{BanAction, BanArgs, Signature};
 pub use self::checkpoint::{CheckpointAction, CheckpointArgs, StateArgs};
 pub use self::evaluate::{EvaluateArgs, EventFormat, LabelKind, Seeds};
 pub use self::explain::ExplainArgs;
+pub use self::export::ExportArgs;
 pub use self::lint::{LintArgs, MapArgs};
+pub use self::policy::{PolicyAction, PromoteArgs, RollbackArgs, VersionsArgs};
 pub use self::simulate::SimulateArgs;
 pub use self::tune::{SuggestArgs, SweepArgs};
-pub use self::policy::{PolicyAction, PromoteArgs, RollbackArgs, VersionsArgs};
 pub use self::verify::VerifyArgs;
 
 const EXIT_CODES: &str = "\
@@ -96,6 +98,9 @@ pub enum Command {
     /// Say why one event of a file was decided as it was
     #[command(after_help = explain::HELP)]
     Explain(Box<ExplainArgs>),
+    /// Write interactions with their decisions as a Parquet file, for analysis and as an archive that can be backtested
+    #[command(after_help = export::HELP)]
+    Export(Box<ExportArgs>),
     /// Find rules that never fire or say the same twice, and what goes unnoticed all day
     #[command(after_help = lint::HELP)]
     Lint(Box<LintArgs>),
@@ -120,11 +125,6 @@ pub enum Command {
     /// Run the tests that stand beside the rules
     #[command(after_help = TEST_HELP)]
     Test(TestArgs),
-    /// Ban, lift a ban, list bans
-    #[command(after_help = ban::HELP)]
-    Ban(BanArgs),
-    /// Create the topics, or compare them with what they must be
-    #[command(after_help = TOPICS_HELP)]
     /// Put a candidate policy in place if it passes its budget, or an earlier one back
     #[command(after_help = policy::HELP)]
     Policy {
@@ -132,6 +132,11 @@ pub enum Command {
         #[command(subcommand)]
         action: Box<PolicyAction>,
     },
+    /// Ban, lift a ban, list bans
+    #[command(after_help = ban::HELP)]
+    Ban(BanArgs),
+    /// Create the topics, or compare them with what they must be
+    #[command(after_help = TOPICS_HELP)]
     Topics(TopicsArgs),
     /// Check what the topics hold: nothing lost, nothing doubled, nothing else decided
     #[command(after_help = verify::HELP)]
@@ -251,6 +256,9 @@ pub struct RunArgs {
     /// Folder of the policy
     #[arg(long, value_name = "DIR", env = "WEIR_POLICY")]
     pub policy: Option<String>,
+    /// Folder of a candidate policy that runs beside it: what it would have decided otherwise goes to risk.shadow.v1 only
+    #[arg(long, value_name = "DIR", env = "WEIR_CANDIDATE")]
+    pub candidate: Option<String>,
     /// Where to serve /metrics, /healthz, /readyz and /v1/subjects, or `off`
     #[arg(long, value_name = "ADDRESS", env = "WEIR_LISTEN")]
     pub listen: Option<String>,
@@ -265,9 +273,7 @@ impl RunArgs {
         self.config.load_with(|overrides| {
             overrides.flag("state", "dir", "--state-dir", self.state_dir.clone());
             overrides.flag("policy", "dir", "--policy", self.policy.clone());
-    /// Folder of a candidate policy that runs beside it: what it would have decided otherwise goes to risk.shadow.v1 only
-    #[arg(long, value_name = "DIR", env = "WEIR_CANDIDATE")]
-    pub candidate: Option<String>,
+            overrides.flag("policy", "candidate", "--candidate", self.candidate.clone());
             overrides.flag("http", "listen", "--listen", self.listen.clone());
         })
     }
@@ -282,7 +288,6 @@ pub struct DemoArgs {
     /// How long it takes; the 15 minutes of the story are fitted into it
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=3600))]
     pub seconds: u32,
-            overrides.flag("policy", "candidate", "--candidate", self.candidate.clone());
     /// Another number, another crowd; the same number, the same events
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,

@@ -22,6 +22,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("replay", &["engine", "pipeline", "wire"]),
     ("report", &[]),
     ("evaluate", &["engine", "pipeline", "replay", "report", "sim", "wire"]),
+    ("archive", &["engine", "wire"]),
     ("backtest", &["engine", "evaluate", "pipeline", "replay", "report"]),
     ("explain", &["engine", "evaluate", "replay"]),
     ("lint", &["engine", "report"]),
@@ -32,8 +33,8 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     (
         "commands",
         &[
-            "backtest", "cli", "clock", "config", "engine", "evaluate", "explain", "lint", "pipeline",
-            "replay", "report", "sim", "state", "stream", "tune", "verify", "wire",
+            "archive", "backtest", "cli", "clock", "config", "engine", "evaluate", "explain", "lint",
+            "pipeline", "replay", "report", "sim", "state", "stream", "tune", "verify", "wire",
         ],
     ),
     ("demo", &["cli", "clock", "config", "engine", "pipeline", "sim", "stream", "wire"]),
@@ -66,6 +67,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("rustix", &["clock", "config"]),
     ("rand", &["sim"]),
     ("flate2", &["evaluate"]),
+    ("parquet", &["archive"]),
     ("zstd", &["evaluate"]),
     ("rand_chacha", &["evaluate", "sim"]),
     ("rand_distr", &["evaluate", "sim"]),

@@ -5,7 +5,7 @@
 
 use super::progress::Progress;
 use super::{Failure, finish, fixture, policy, print, reading, setup, table, tell, topic};
-use crate::backtest::{Findings, Gate, Mask, Pass, Range, Ruling, Side, markdown, sections};
+use crate::backtest::{Findings, Gate, Mask, Pass, Range, Ruling, Scout, Side, Thin, markdown, sections};
 use crate::cli::{BacktestArgs, FileOrStandard, Format, PolicyArgs, exit};
 use crate::config::Config;
 use crate::engine::time::Timestamp;
@@ -82,7 +82,7 @@ fn sides(args: &BacktestArgs) -> Result<Vec<Side>, Failure> {
 fn is_labelled(args: &BacktestArgs) -> bool {
     let reading = &args.reading;
     let column = reading.label_column.is_some() || reading.map.iter().any(|text| text.starts_with("label="));
-    args.labels.is_some() || reading.label.is_some() || column
+    args.labels.is_some() || args.topic_labels || reading.label.is_some() || column
 }
 
 fn gate(args: &BacktestArgs, contrast: bool, labelled: bool) -> Result<Option<Gate>, Failure> {
@@ -114,8 +114,10 @@ fn from_file(
     let Some(file) = &args.input else { return Err(Failure::of_usage("give --input or --from")) };
     let config = setup::config(&args.config)?;
     let events = reading::events(args.format, file)?;
+    let thin = args.sample.map(|share| thin(args, file, share, &sides)).transpose()?;
+    let about_sample = thin.as_ref().map(|thin| (thin.told(), thin.cannot_answer()));
     let mut session = reading::session(&args.reading, args.labels.as_deref())?;
-    let pass = pass(args, &config, sides, (range, labelled));
+    let pass = pass(args, &config, sides, (range, labelled)).thinned(thin);
     let progress = Progress::start(events.length, false);
     let mut watched = Watched { pass, progress, count: 0 };
     let mut input = events.input;
@@ -127,8 +129,30 @@ fn from_file(
     if let Some(labels) = &args.labels {
         session.end(&labels.display().to_string());
     }
-    let facts = facts(args, &reading::name(file), "as in the input");
+    let mut facts = facts(args, &reading::name(file), "as in the input");
+    if let Some((share, open)) = about_sample {
+        facts.push(("sample".to_owned(), share));
+        facts.push(("a sample cannot answer".to_owned(), open));
+    }
     Ok(Findings::new(ran, &session.groups, session.faults, mask(args), facts))
+}
+
+/// First reading of a sample: what it touches.
+fn thin(args: &BacktestArgs, file: &FileOrStandard, share: u32, sides: &[Side]) -> Result<Thin, Failure> {
+    if *file == FileOrStandard::Standard {
+        return Err(Failure::of_usage("--sample reads its input twice: it must be a file"));
+    }
+    let thin = Thin::new(share, sides.iter().map(|side| &*side.policy));
+    let options = Options {
+        name: SOURCE.to_owned(),
+        as_of: reading::as_of(&args.reading),
+        limits: DecodeLimits::default(),
+    };
+    let mut scout = Scout::new(thin, options);
+    let mut session = reading::session(&args.reading, None)?;
+    let events = reading::events(args.format, file)?;
+    session.hear(&mut scout, events.input).map_err(|error| Failure::new(error.to_string()))?;
+    Ok(scout.end())
 }
 
 pub(super) fn mask(args: &BacktestArgs) -> Mask {
@@ -260,7 +284,9 @@ fn command(args: &BacktestArgs) -> String {
     flag("label-column", reading.label_column.clone());
     reading.attack_values.iter().for_each(|value| flag("attack-values", Some(value.clone())));
     flag("as-of", reading.as_of.map(|at| at.to_string()));
+    flag("sample", args.sample.map(|share| format!("{}%", f64::from(share) / 100.0)));
     flag("fail-on", args.fail_on.clone());
+    words.extend(args.topic_labels.then(|| "--topic-labels".to_owned()));
     words.extend(args.follow_journal.then(|| "--follow-journal".to_owned()));
     words.join(" ")
 }

@@ -15,7 +15,7 @@ use super::policy::{self, Found};
 use super::{Failure, finish, setup};
 use crate::cli::{PolicyAction, VersionsArgs};
 use crate::config::Config;
-use crate::config::policy_versions::{Files, Versions};
+use crate::config::policy_versions::{Files, Versions, Way};
 use crate::engine::policy::load::content_hash;
 
 /// Runs it.
@@ -60,7 +60,7 @@ impl Place {
             return Err(Failure::new(format!("{dir} was changed meanwhile: look at it and begin again")));
         }
         let way = self.versions.put((hash, files), Some((&self.hash, &self.found.files)));
-        way.map(|way| way.words()).map_err(|error| failed(&self.dir, &error))
+        way.map(Way::words).map_err(|error| failed(&self.dir, &error))
     }
 }
 
