@@ -10,6 +10,8 @@ mod columns;
 mod lines;
 mod row;
 #[cfg(feature = "parquet")]
+mod shown;
+#[cfg(feature = "parquet")]
 mod writer;
 
 #[cfg(feature = "parquet")]

@@ -1,10 +1,7 @@
 //! One event with what was decided of it.
 
-use crate::engine::event::Event;
-use crate::engine::time::Timestamp;
 use crate::engine::verdict::Verdict;
 use crate::wire::decision::DecisionRecord;
-use crate::wire::interaction::{DecodeLimits, decode};
 
 /// What was decided of an event; with revisions, the last one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,54 +54,4 @@ pub struct Row {
     pub line: String,
     /// What was decided, where that is known.
     pub told: Option<Told>,
-}
-
-/// What the columns show of a line; nothing of one that cannot be read.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Shown {
-    pub(super) append_time: Option<i64>,
-    pub(super) occurred_at: Option<i64>,
-    pub(super) account_created_at: Option<i64>,
-    /// By [`super::columns::TEXTS`].
-    pub(super) texts: [Option<String>; 12],
-}
-
-impl Row {
-    /// The columns.
-    pub(super) fn shown(&self) -> Shown {
-        let Ok(decoded) = decode(Some(self.line.as_bytes()), &[], &DecodeLimits::default()) else {
-            return Shown::default();
-        };
-        let event = &decoded.event;
-        let append = decoded.append_time.unwrap_or(event.occurred_at);
-        Shown {
-            append_time: Some(append.millis()),
-            occurred_at: Some(event.occurred_at.millis()),
-            account_created_at: event.account.created_at.map(Timestamp::millis),
-            texts: texts(event),
-        }
-    }
-}
-
-fn texts(event: &Event<'_>) -> [Option<String>; 12] {
-    use crate::engine::event::Attempt;
-    let outcome = event.outcome.map(|outcome| match outcome {
-        Attempt::Success => "success",
-        Attempt::Failure => "failure",
-    });
-    let of = |text: Option<&str>| text.map(str::to_owned);
-    [
-        of(Some(&event.id)),
-        of(Some(&event.action)),
-        of(event.user.as_deref()),
-        of(event.target.as_deref()),
-        of(event.target_owner.as_deref()),
-        of(event.ip.as_deref()),
-        of(event.device.id.as_deref()),
-        of(event.account.plan.as_deref()),
-        of(event.user_agent.as_deref()),
-        of(event.session.as_deref()),
-        of(outcome),
-        of(event.content_hash.as_deref()),
-    ]
 }

@@ -11,7 +11,8 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
 use super::columns::{TEXTS, message};
-use super::row::{Row, Shown, Told};
+use super::row::{Row, Told};
+use super::shown::Shown;
 
 /// Rows of a group.
 const GROUP: usize = 20_000;
