@@ -22,7 +22,7 @@ pub mod exit {
     pub const FAILURE: u8 = 1;
     /// The command line makes no sense.
     pub const USAGE: u8 = 2;
-    /// The condition of `--fail-on` holds.
+    /// The condition of `--fail-on` holds, or a candidate is over its budget.
     pub const GATE: u8 = 3;
     /// Kafka cannot be reached (`EX_UNAVAILABLE`).
     pub const KAFKA: u8 = 69;
@@ -35,7 +35,9 @@ mod ban;
 mod checkpoint;
 mod evaluate;
 mod explain;
+mod export;
 mod lint;
+mod policy;
 mod simulate;
 mod tune;
 mod verify;
@@ -45,7 +47,9 @@ pub use self::ban::{BanAction, BanArgs, Signature};
 pub use self::checkpoint::{CheckpointAction, CheckpointArgs, StateArgs};
 pub use self::evaluate::{EvaluateArgs, EventFormat, LabelKind, Seeds};
 pub use self::explain::ExplainArgs;
+pub use self::export::ExportArgs;
 pub use self::lint::{LintArgs, MapArgs};
+pub use self::policy::{PolicyAction, PromoteArgs, RollbackArgs, VersionsArgs};
 pub use self::simulate::SimulateArgs;
 pub use self::tune::{SuggestArgs, SweepArgs};
 pub use self::verify::VerifyArgs;
@@ -55,7 +59,7 @@ Exit codes:
   0   all went well
   1   it did not, for the reason told
   2   the command line makes no sense
-  3   the condition of `weir backtest --fail-on` holds
+  3   the condition of `weir backtest --fail-on` holds, or `weir policy promote` refuses
   69  Kafka cannot be reached
   78  the configuration or the policy is wrong";
 
@@ -94,6 +98,9 @@ pub enum Command {
     /// Say why one event of a file was decided as it was
     #[command(after_help = explain::HELP)]
     Explain(Box<ExplainArgs>),
+    /// Write interactions with their decisions as a Parquet file, for analysis and as an archive that can be backtested
+    #[command(after_help = export::HELP)]
+    Export(Box<ExportArgs>),
     /// Find rules that never fire or say the same twice, and what goes unnoticed all day
     #[command(after_help = lint::HELP)]
     Lint(Box<LintArgs>),
@@ -118,6 +125,13 @@ pub enum Command {
     /// Run the tests that stand beside the rules
     #[command(after_help = TEST_HELP)]
     Test(TestArgs),
+    /// Put a candidate policy in place if it passes its budget, or an earlier one back
+    #[command(after_help = policy::HELP)]
+    Policy {
+        /// What to do.
+        #[command(subcommand)]
+        action: Box<PolicyAction>,
+    },
     /// Ban, lift a ban, list bans
     #[command(after_help = ban::HELP)]
     Ban(BanArgs),
@@ -242,6 +256,9 @@ pub struct RunArgs {
     /// Folder of the policy
     #[arg(long, value_name = "DIR", env = "WEIR_POLICY")]
     pub policy: Option<String>,
+    /// Folder of a candidate policy that runs beside it: what it would have decided otherwise goes to risk.shadow.v1 only
+    #[arg(long, value_name = "DIR", env = "WEIR_CANDIDATE")]
+    pub candidate: Option<String>,
     /// Where to serve /metrics, /healthz, /readyz and /v1/subjects, or `off`
     #[arg(long, value_name = "ADDRESS", env = "WEIR_LISTEN")]
     pub listen: Option<String>,
@@ -256,6 +273,7 @@ impl RunArgs {
         self.config.load_with(|overrides| {
             overrides.flag("state", "dir", "--state-dir", self.state_dir.clone());
             overrides.flag("policy", "dir", "--policy", self.policy.clone());
+            overrides.flag("policy", "candidate", "--candidate", self.candidate.clone());
             overrides.flag("http", "listen", "--listen", self.listen.clone());
         })
     }

@@ -31,6 +31,7 @@
 //! | [`explain`] | why one event was decided as it was | files, Kafka; how a verdict is made |
 //! | [`lint`] | what a policy alone shows: what never speaks, what goes unnoticed all day | events, state |
 //! | [`tune`] | what is usual of each signal, what another number would cost | files, Kafka; how a verdict is made |
+//! | [`archive`] | interactions with their decisions as a Parquet file, and back | Kafka; how a verdict is made |
 //! | [`report`] | tables and charts as text and as one HTML page | whose figures they are |
 //! | [`verify`] | a reference model of the engine; a checker of what topics hold | Kafka; how the engine does it |
 //! | [`sim`] | simulated traffic, honest and not | how it will be judged |
@@ -50,6 +51,7 @@
 //!
 //! The borders between rooms are held by `tests/architecture.rs`.
 
+pub mod archive;
 pub mod backtest;
 pub mod cli;
 pub mod clock;

@@ -14,6 +14,7 @@ use crate::clock;
 use crate::engine::decision::QualityCode;
 use crate::engine::input::{DeadLetterReason, Outcome};
 use crate::engine::policy::Mode;
+use crate::engine::time::Timestamp;
 use crate::engine::verdict::Verdict;
 
 const EVENTS: &str = "weir_events_total";
@@ -45,6 +46,10 @@ const CHECKPOINTS: &str = "weir_checkpoints_total";
 const CHECKPOINT_TIME: &str = "weir_checkpoint_timestamp_seconds";
 const CHECKPOINT_BYTES: &str = "weir_checkpoint_bytes";
 const CHECKPOINT_DURATION: &str = "weir_checkpoint_seconds";
+const CANDIDATE: &str = "weir_candidate_decisions_total";
+const CANDIDATE_RUNNING: &str = "weir_candidate_running";
+const CANDIDATE_SINCE: &str = "weir_candidate_since_timestamp_seconds";
+const CANDIDATE_BYTES: &str = "weir_candidate_state_bytes";
 const CPU: &str = "weir_process_cpu_seconds";
 const RSS: &str = "weir_process_resident_bytes";
 
@@ -126,6 +131,16 @@ pub const ALL: &[Metric] = &[
         CHECKPOINT_BUCKETS,
         "Time from the begin of a checkpoint to its publication.",
     ),
+    counts(
+        CANDIDATE,
+        "Events by the live verdict and the candidate's (`none`: not decided, such as a duplicate to one of both).",
+    ),
+    shows(CANDIDATE_RUNNING, "1 while a candidate policy runs beside the live one, 0 after it failed."),
+    shows(
+        CANDIDATE_SINCE,
+        "Stream time at which the candidate's state was copied from the live one, in seconds since 1970.",
+    ),
+    shows(CANDIDATE_BYTES, "Memory of the candidate's state, beside that of the live one."),
     shows(CPU, "CPU time of all threads so far."),
     shows(RSS, "Resident memory."),
 ];
@@ -219,6 +234,25 @@ fn dead_letters(reason: DeadLetterReason, n: u64) {
 /// `n` decisions had this verdict.
 pub fn decisions(verdict: Verdict, n: u64) {
     counter!(DECISIONS, "verdict" => verdict.name()).increment(n);
+}
+
+/// Of `n` events the live policy and the candidate made this.
+pub fn candidate(live: Option<Verdict>, candidate: Option<Verdict>, n: u64) {
+    let name = |verdict: Option<Verdict>| verdict.map_or("none", Verdict::name);
+    counter!(CANDIDATE, "live" => name(live), "candidate" => name(candidate)).increment(n);
+}
+
+/// The candidate runs, since its state was copied at this time of the stream; `None` when it failed.
+pub fn candidate_runs(since: Option<Timestamp>) {
+    gauge!(CANDIDATE_RUNNING).set(f64::from(u8::from(since.is_some())));
+    if let Some(since) = since {
+        gauge!(CANDIDATE_SINCE).set(since.millis() as f64 / 1000.0);
+    }
+}
+
+/// Memory of the candidate's state.
+pub fn candidate_bytes(bytes: u64) {
+    gauge!(CANDIDATE_BYTES).set(bytes as f64);
 }
 
 /// `n` decisions carried this quality code.

@@ -9,16 +9,17 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
-use weir::backtest::{Part, Pass, Range, Side};
+use weir::backtest::{Part, Pass, Range, Side, Thin, Who};
 use weir::config::standard;
 use weir::engine::Engine;
+use weir::engine::event::Event;
 use weir::engine::key::HashSeed;
 use weir::engine::policy::load::load;
 use weir::engine::time::{Span, Timestamp};
 use weir::replay::{Options, Panel, Record, Turn};
 use weir::sim::{Traffic, scenario};
 use weir::stream::{Embedded, Feed, Topic, TopicNames};
-use weir::wire::interaction::DecodeLimits;
+use weir::wire::interaction::{DecodeLimits, decode};
 
 struct Ran {
     code: i32,
@@ -374,7 +375,7 @@ fn a_range_with_warm_up_decides_as_from_the_start() {
         let mut numbers = 0..;
         let mut records =
             lines.iter().map(|line| Record::line(line.as_bytes(), numbers.next().expect("endless")));
-        let mut turn = |at| match range.part(at) {
+        let mut turn = |_: &Event<'_>, at| match range.part(at) {
             Part::Before | Part::After => Turn::Skip,
             _ if !begun && warm_up < Span::from_secs(4 * 3600) => {
                 begun = true;
@@ -591,4 +592,74 @@ fn a_topic_gives_what_a_file_gives() {
     let other = place.run(&["--from", "other", "--brokers", broker.bootstrap_servers(), "--policy", "then"]);
     assert_eq!(other.code, 2);
     assert!(other.err.contains(&topic), "{}", other.err);
+}
+
+/// Accounts with a decision of the candidate.
+fn members(found: &Json) -> u64 {
+    found["policies"][0]["accounts"]["accounts"].as_u64().expect("a number")
+}
+
+/// Twenty accounts like in turn, five behind each address, two on each target. What counts by address or target counts what
+/// all did there; so what is decided of the sample is what is decided of the same accounts among all.
+#[test]
+fn a_sample_is_decided_as_among_all() {
+    let place = Place::new();
+    let policy = format!(
+        "version: 1\nlimits:\n{}  - {{ id: exit, key: [ip], window: 1h, max: 60, verdict: challenge, count_refused: true, code: EXIT, text: t, source: s, \
+         owner: o }}\nsignals:\n  - {{ name: fans, key: [target], window: 1h, distinct: user }}\nrules:\n{}",
+        limit(2),
+        rule("pair", "fans >= 2", "verdict: demote")
+    );
+    place.file("p/p.yaml", policy);
+    let mut lines = Vec::new();
+    for number in 0..2_000_i64 {
+        let (user, second) = (number * 7 % 20, number * 11 % 3600);
+        let at = T0 + second * 1000;
+        lines.push((at, format!(
+            r#"{{"event_id":"{number}","occurred_at":{at},"action":"like","user_id":"u{user}","target_id":"t{}","ip":"198.51.100.{}"}}"#,
+            number % 50, user / 5
+        )));
+    }
+    lines.sort();
+    let lines: Vec<&str> = lines.iter().map(|(_, line)| line.as_str()).collect();
+    place.file("e.jsonl", lines.join("\n"));
+    let (all, _) = place.found(&["--input", "e.jsonl", "--policy", "p"]);
+    let (part, ran) = place.found(&["--input", "e.jsonl", "--policy", "p", "--sample", "30%"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let count = |found: &Json, what: &str| found["records"][what].as_u64().expect("a number");
+    let (inside, near, far) = (count(&part, "inside"), count(&part, "neighbours"), count(&part, "strangers"));
+    assert!(inside > 0 && near > 0 && inside + near + far == 2_000, "{inside} {near} {far}");
+    let sampled = members(&part);
+    assert!((1..20).contains(&sampled) && inside == 100 * sampled, "{sampled} accounts, {inside} events");
+    assert!(
+        part["facts"]["a sample cannot answer"].as_str().is_some_and(|told| told.contains("not scaled up"))
+    );
+    assert!(part["facts"]["sample"] == "30 % of the actors" && all["facts"].get("sample").is_none());
+
+    // The same accounts among all: their lines alone are looked at.
+    let ran = Command::new(env!("CARGO_BIN_EXE_weir"))
+        .args(["replay", "--input", "e.jsonl", "--output", "d.jsonl", "--policy", "p", "--stats", "json"])
+        .current_dir(place.0.path())
+        .output()
+        .expect("it runs");
+    assert!(ran.status.success(), "{ran:?}");
+    let loaded =
+        load(&[("p.yaml".to_owned(), place.read("p/p.yaml"))]).unwrap_or_else(|p| panic!("{}", p[0]));
+    let thin = Thin::new(3_000, [&*loaded.policy]);
+    let mut wanted = std::collections::BTreeMap::<&str, u64>::new();
+    let decisions = place.read("d.jsonl");
+    let told: Vec<Json> = decisions.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    for (line, told) in lines.iter().zip(&told) {
+        let event = decode(Some(line.as_bytes()), &[], &DecodeLimits::default()).expect("valid").event;
+        if thin.who(&event) == Who::Member {
+            *wanted.entry(told["verdict"].as_str().expect("text")).or_default() += 1;
+        }
+    }
+    for verdict in ["allow", "demote", "challenge", "reject"] {
+        let count = wanted.get(verdict).copied().unwrap_or(0);
+        assert_eq!(part["policies"][0]["verdicts"][verdict], count, "{verdict} of {wanted:?}");
+    }
+    assert!(wanted.len() >= 3, "{wanted:?}");
+    let standard = place.run(&["--input", "e.jsonl", "--sample", "0%"]);
+    assert_eq!(standard.code, 2, "{}", standard.err);
 }

@@ -457,3 +457,62 @@ proptest! {
         }
     }
 }
+
+/// By `printf 'newcomers\0NAME' | sha256sum`, the first 16 digits over 2^64: ann stands at 12.36 percent, eve at 28.99, bob at
+/// 65.96; with `pace` instead of `newcomers` ann stands at 25.71, bob at 86.33.
+const SHARED_OUT: &str = "limits:
+  - { id: pace, key: [user], window: 1m, max: 1, verdict: reject, rollout: { percent: 50 }, code: C, text: t, source: s, owner: o }
+rules:
+  - { id: newcomers, family: account, when: 'account.new || event.action == \"sign_up\"', verdict: hold, rollout: { percent: 20, by: user }, case: { entity: target, proposal: look }, code: C, text: t, source: s, owner: o }
+";
+
+fn new_like(user: &str, secs: i64) -> Act<'_> {
+    Act { secs, user, age_days: 1, ..ACT }
+}
+
+/// Within its share a rule acts; for the others it is told as shadow, opens no case, and costs nothing.
+#[test]
+fn a_rule_that_is_rolled_out_acts_for_its_share_alone() {
+    let mut bench = Bench::new(SHARED_OUT);
+    let held = bench.act(new_like("ann", 0));
+    assert_eq!((held.verdict, bench.out.shadow.len(), bench.out.cases.len()), (Hold, 0, 1));
+    for user in ["eve", "bob"] {
+        let allowed = bench.act(new_like(user, 1));
+        let shadow: Vec<&str> = bench.out.shadow.iter().map(|reason| reason.source.id.as_str()).collect();
+        assert_eq!((allowed.verdict, shadow, bench.out.cases.len()), (Allow, vec!["newcomers"], 0), "{user}");
+    }
+    // A reload that raises the share to 30 percent takes eve in and leaves ann; bob stays outside.
+    bench.engine.apply(
+        Input::Policy(policy(&SHARED_OUT.replace("percent: 20", "percent: 30"))),
+        &mut Outputs::default(),
+    );
+    let verdicts = ["ann", "eve", "bob"].map(|user| bench.act(new_like(user, 100)).verdict);
+    assert_eq!(verdicts, [Hold, Hold, Allow]);
+    // Who has no user is in nobody's share.
+    let event = Event {
+        id: "none".into(),
+        occurred_at: at(101),
+        action: "sign_up".into(),
+        ip: Some(ACT.ip.into()),
+        ..Event::default()
+    };
+    assert_eq!(bench.event(&event, at(101)), Outcome::Decided);
+    assert_eq!(bench.out.judgement.as_ref().expect("decided").verdict, Allow);
+    assert_eq!(bench.out.shadow.len(), 1);
+}
+
+/// Outside of its share a limit counts as one in shadow does: what it would have refused is not recorded.
+#[test]
+fn a_limit_that_is_rolled_out_counts_the_same_for_all() {
+    let mut bench = Bench::new(SHARED_OUT);
+    let mut act = |user: &'static str, secs| bench.act(Act { secs, user, ..ACT }).verdict;
+    let within = [0, 10, 59, 60].map(|secs| act("ann", secs));
+    assert_eq!(within, [Allow, Reject, Reject, Allow]);
+    assert_eq!([0, 10, 59, 60].map(|secs| act("bob", secs)), [Allow; 4]);
+    assert!(bench.out.shadow.is_empty(), "the one before is 60 s old: {:?}", bench.out.shadow);
+    let mut seen = |secs| {
+        bench.act(Act { secs, user: "bob", ..ACT });
+        bench.out.shadow.len()
+    };
+    assert_eq!([119, 120].map(&mut seen), [1, 0]);
+}

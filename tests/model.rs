@@ -295,6 +295,7 @@ rules:
   - { id: partner, family: network, when: "in_network(event.ip, networks.partners)", points: -5, code: PARTNER, text: t, source: s, owner: o }
   - { id: penalised, family: account, when: user.penalty > 1.2, points: 9, value: user.penalty, code: PEN, text: t, source: s, owner: o }
   - { id: young, family: account, when: "account.age < hours(48) && event.action == 'like'", points: 7, code: YOUNG, text: t, source: s, owner: o, mode: shadow }
+  - { id: half, family: account, when: user_likes >= 2, verdict: challenge, rollout: { percent: 60 }, case: { entity: user, proposal: look }, code: HALF, text: t, source: s, owner: o }
   - { id: guess, family: network, when: failed >= 3, verdict: reject, code: GUESS, text: t, source: s, owner: o }
 observation:
   - { id: watch, entity: user, conditions: [user_likes >= 3, user_targets >= 3, account.new], watch: 30s, times: 2, within: 10s, ban: 20s, code: WATCH, text: t, source: s, owner: o }
@@ -314,6 +315,7 @@ const LIMITS: &str = r#"
   - { id: spans, key: [user, target], spans: [{ window: 5s, max: 2 }, { window: 30s, max: 4 }], verdict: reject, penalty: user, code: SPANS, text: t, source: s, owner: o }
   - { id: coupon, key: [attributes.coupon], window: 1m, max: 1, verdict: reject, when: "event.action == 'claim'", on_empty: refuse, code: COUPON, text: t, source: s, owner: o }
   - { id: shadow-log, key: [user], window: 10s, max: 2, mode: shadow, verdict: reject, code: SLOG, text: t, source: s, owner: o }
+  - { id: half-log, key: [user], window: 10s, max: 2, verdict: challenge, rollout: { percent: 50, by: device }, code: HLOG, text: t, source: s, owner: o }
   - { id: none, key: [session], window: 10s, max: unlimited, verdict: reject, code: NONE, text: t, source: s, owner: o }
   - { id: heavy, key: [user], window: 20s, max: 6, cost: event.attributes.weight * 2, verdict: challenge, code: HEAVY, text: t, source: s, owner: o }
   - { id: closed, key: [user], when: "event.action == 'closed'", window: 7s, max: 0, verdict: reject, code: CLOSED, text: t, source: s, owner: o }

@@ -443,3 +443,22 @@ fn a_broken_signal_does_not_break_its_readers() {
     let problems = problems(&text);
     assert!(!problems.iter().any(|problem| problem.message.contains("unknown name")), "{}", told(&problems));
 }
+
+/// The rule of [`rule`] with a rollout on line 13.
+fn rolled(rollout: &str) -> String {
+    format!("{}    rollout: {rollout}\n", rule("likes >= 3"))
+}
+
+#[test]
+fn a_share_is_a_percentage_of_a_kind_of_entity() {
+    for fit in ["{ percent: 10 }", "{ percent: 0.25, by: device }", "{ percent: 100, by: ip }"] {
+        assert_eq!(loaded(&rolled(fit)).policy.rules.len(), 1, "{fit}");
+    }
+    error(&rolled("{ percent: 0 }"), 13, 25, "mode: shadow");
+    error(&rolled("{ percent: 100.5 }"), 13, 25, "at most 100");
+    error(&rolled("{ percent: 0.125 }"), 13, 25, "two decimals");
+    error(&rolled("{ percent: 10, by: usr }"), 13, 33, "user");
+    error(&rolled("{ by: user }"), 13, 14, "percent");
+    error(&rolled("{ percent: 10, of: user }"), 13, 29, "of");
+    warning(&(rolled("{ percent: 10 }") + "    mode: shadow\n"), 13, 14, "does not act");
+}

@@ -66,7 +66,7 @@ impl Ear for Finder {
         let records = lines.zip(*read..).map(|(bytes, number)| Record::line(bytes, number));
         let count = panel.together(
             records,
-            |_| Turn::Apply,
+            |_, _| Turn::Apply,
             |told| {
                 let heard = told.heard(0);
                 truth(&heard);
@@ -157,7 +157,7 @@ impl Ear for Gatherer {
         let records = lines.zip(*read..).map(|(bytes, number)| Record::line(bytes, number));
         let count = panel.together(
             records,
-            |_| Turn::Apply,
+            |_, _| Turn::Apply,
             |told| {
                 let Some((event, _)) = told.event.filter(|_| told.number <= found.number) else { return };
                 let own = keys(event);

@@ -29,8 +29,10 @@ pub mod sample;
 mod scores;
 mod sections;
 mod speakers;
+mod thin;
 mod timeline;
 mod top;
+mod weighed;
 
 pub use self::actor::{Mask, Name};
 pub use self::costs::{Costs, Spoken};
@@ -42,3 +44,4 @@ pub use self::markdown::markdown;
 pub use self::pass::{Pass, Ran, Side};
 pub use self::range::{Part, Passed, Range};
 pub use self::sections::sections;
+pub use self::thin::{Scout, Thin, Who};

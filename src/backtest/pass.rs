@@ -5,8 +5,11 @@ use std::sync::Arc;
 use super::contrast::Contrast;
 use super::ledger::Ledger;
 use super::range::{Part, Passed, Range};
+use super::thin::{Thin, Who};
+use super::weighed::Strata;
 use crate::engine::ban::Ban;
 use crate::engine::case::Case;
+use crate::engine::event::Event;
 use crate::engine::key::HashSeed;
 use crate::engine::policy::Policy;
 use crate::engine::time::{Span, Timestamp};
@@ -48,6 +51,7 @@ pub struct Pass {
     seed: HashSeed,
     /// What is applied now warms up, wherever it lies.
     muted: bool,
+    thin: Option<Thin>,
     books: Books,
 }
 
@@ -62,6 +66,7 @@ struct Books {
     alone: Contrast,
     passed: Passed,
     coverage: Coverage,
+    strata: Strata,
     /// Where the last record that could be placed lay.
     part: Part,
     now: Timestamp,
@@ -76,6 +81,7 @@ pub struct Ran {
     pub(super) alone: Contrast,
     pub(super) passed: Passed,
     pub(super) coverage: Coverage,
+    pub(super) strata: Strata,
 }
 
 /// How long time goes on after the last record, seconds: corrections under way are made.
@@ -110,10 +116,17 @@ impl Pass {
             alone: Contrast::default(),
             passed: Passed::default(),
             coverage: Coverage::default(),
+            strata: Strata::default(),
             part: if range.since.is_some() { Part::Before } else { Part::Inside },
             now: Timestamp::default(),
         };
-        Self { panel: Panel::new(engines, options), range, seed, muted: false, books }
+        Self { panel: Panel::new(engines, options), range, seed, muted: false, thin: None, books }
+    }
+
+    /// The same, over a sample of the actors.
+    #[must_use]
+    pub fn thinned(self, thin: Option<Thin>) -> Self {
+        Self { thin, ..self }
     }
 
     /// How much earlier than a range events must be read for its windows to be whole: the longest of any policy.
@@ -129,20 +142,25 @@ impl Pass {
         records: impl Iterator<Item = Record<'r>>,
         mut truth: impl FnMut(&Heard<'_>) -> Option<Label>,
     ) -> usize {
-        let Self { panel, range, books, muted, .. } = self;
+        let Self { panel, range, books, muted, thin, .. } = self;
         let mut passed = books.passed;
-        let turn = |at: Timestamp| {
+        let turn = |event: &Event<'_>, at: Timestamp| {
             let part = if *muted { Part::WarmUp } else { range.part(at) };
+            let part = match thin.as_ref().map(|thin| thin.who(event)) {
+                Some(Who::Stranger) => Part::Stranger,
+                Some(Who::Neighbour) if part == Part::Inside => Part::Neighbour,
+                _ => part,
+            };
             let first = passed.first_applied.is_none() && passed.before > 0;
             passed.count(part, at);
             match (part, range.begins()) {
-                (Part::Before | Part::After, _) => Turn::Skip,
+                (Part::Before | Part::After | Part::Stranger, _) => Turn::Skip,
                 // Earlier ones are there and would change nothing in the windows: history begins with the warm-up.
                 (_, Some(begin)) if first => Turn::ApplyFrom(begin),
                 _ => Turn::Apply,
             }
         };
-        let count = panel.together(records, turn, |told| books.hear(told, *muted, &mut truth));
+        let count = panel.together(records, turn, |told| books.hear(told, *muted, thin.as_ref(), &mut truth));
         books.passed = passed;
         books.passed.read += count as u64;
         count
@@ -203,8 +221,8 @@ impl Pass {
             self.panel.tick(now, |seat, outputs| told |= seats[seat].told(outputs));
             silent = if told { 0 } else { silent.saturating_add(1) };
         }
-        let Books { seats, contrasts, alone, passed, coverage, .. } = self.books;
-        let mut ran = Ran { range: self.range, seats, contrasts, alone, passed, coverage };
+        let Books { seats, contrasts, alone, passed, coverage, strata, .. } = self.books;
+        let mut ran = Ran { range: self.range, seats, contrasts, alone, passed, coverage, strata };
         ran.seats.iter_mut().filter_map(|seat| seat.book.as_mut()).for_each(Book::close);
         ran
     }
@@ -222,14 +240,21 @@ impl Ear for Pass {
 }
 
 impl Books {
-    fn hear(&mut self, told: &Told<'_>, muted: bool, truth: &mut impl FnMut(&Heard<'_>) -> Option<Label>) {
+    fn hear(
+        &mut self,
+        told: &Told<'_>,
+        muted: bool,
+        thin: Option<&Thin>,
+        truth: &mut impl FnMut(&Heard<'_>) -> Option<Label>,
+    ) {
         let candidate = told.heard(0);
         let label = truth(&candidate);
         if let Some((_, arrival)) = candidate.event {
             self.part = self.range.part(arrival.append_time);
             self.now = self.now.max(arrival.append_time);
         }
-        if muted || self.part != Part::Inside {
+        let member = |(event, _): (&Event<'_>, _)| thin.is_none_or(|thin| thin.who(event) == Who::Member);
+        if muted || self.part != Part::Inside || !candidate.event.is_none_or(member) {
             return;
         }
         let kind = label.map(|label| label.kind);
@@ -251,6 +276,11 @@ impl Books {
             let counts = if allowed { &mut self.coverage.allowed } else { &mut self.coverage.acted_on };
             counts[0] += u64::from(label.is_some());
             counts[1] += 1;
+            // Who has a label hangs on what the policy in place did.
+            let place = usize::from(!self.contrasts.is_empty());
+            if let Some(now) = &told.heard(place).outputs.judgement {
+                self.strata.count(now.verdict, judgement.verdict, kind);
+            }
         }
     }
 }

@@ -28,6 +28,10 @@ pub enum Part {
     Inside,
     /// Passed over.
     After,
+    /// Within the range and outside of the sample: applied, and nothing of it counts.
+    Neighbour,
+    /// Outside of the sample, and without anything to do with it: passed over.
+    Stranger,
 }
 
 impl Range {
@@ -61,6 +65,10 @@ pub struct Passed {
     pub inside: u64,
     /// Passed over, after the range.
     pub after: u64,
+    /// Applied untold for the sake of a sample.
+    pub neighbours: u64,
+    /// Passed over, outside of a sample.
+    pub strangers: u64,
     /// Append time of the earliest that was applied.
     #[serde(skip)]
     pub first_applied: Option<Timestamp>,
@@ -76,8 +84,10 @@ impl Passed {
             Part::WarmUp => self.warm_up += 1,
             Part::Inside => self.inside += 1,
             Part::After => self.after += 1,
+            Part::Neighbour => self.neighbours += 1,
+            Part::Stranger => self.strangers += 1,
         }
-        if matches!(part, Part::WarmUp | Part::Inside) {
+        if matches!(part, Part::WarmUp | Part::Inside | Part::Neighbour) {
             self.first_applied = Some(self.first_applied.map_or(at, |first| first.min(at)));
         }
         if part == Part::Inside {

@@ -37,6 +37,8 @@ pub fn sections(findings: &Findings) -> Vec<Section> {
     sections.push(score::scores(findings));
     if let Some(figures) = &findings.detection[0] {
         sections.push(labels(findings));
+        let against = (findings.against() > 0).then(|| findings.name_of(0));
+        sections.push(findings.ran.strata.section(against));
         sections.extend(detection(figures));
     }
     sections.push(timeline(findings));

@@ -7,6 +7,7 @@ use super::sample::Sample;
 use crate::engine::Standing;
 use crate::engine::decision::{Judgement, Reason};
 use crate::engine::policy::{Effect, Mode, Policy};
+use crate::engine::rollout::Rollout;
 use crate::engine::time::Timestamp;
 use crate::engine::verdict::Verdict;
 
@@ -65,11 +66,21 @@ pub(super) struct Speakers {
     now: Vec<(usize, bool)>,
 }
 
+/// For whom it acts, when not for all.
+fn share(rollout: Option<Rollout>) -> String {
+    rollout.map(|rollout| format!(", for {rollout}")).unwrap_or_default()
+}
+
 impl Speakers {
     pub(super) fn of(policy: &Policy) -> Self {
         let mut speakers = Self::default();
         for limit in &policy.limits {
-            speakers.add(&limit.info.id, Kind::Limit, limit.mode, limit.verdict.to_string());
+            speakers.add(
+                &limit.info.id,
+                Kind::Limit,
+                limit.mode,
+                limit.verdict.to_string() + &share(limit.rollout),
+            );
         }
         for rule in &policy.rules {
             let effect = match rule.effect {
@@ -77,7 +88,7 @@ impl Speakers {
                 Effect::Floor(verdict) => verdict.to_string(),
                 Effect::Evidence { kind, .. } => kind.name().to_owned(),
             };
-            speakers.add(&rule.info.id, Kind::Rule, rule.mode, effect);
+            speakers.add(&rule.info.id, Kind::Rule, rule.mode, effect + &share(rule.rollout));
         }
         for step in &policy.settings.penalties.steps {
             speakers.add(&step.info.id, Kind::Step, Mode::Live, step.verdict.to_string());

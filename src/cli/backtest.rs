@@ -32,6 +32,12 @@ that it has at the start. Partitions are merged by effective time, as live merge
 the very order of live, with operators' actions and feedback, from the journal. What was decided live is read beside it, and
 the report says how many of the candidate's decisions are the same.
 
+Labels are seldom a fair sample: people look at what was acted on. The report says what share of the allowed and of the others
+has one, and weighs them accordingly; for recall, have a random sample of allowed events labelled too.
+
+--sample reads the file twice: once for what the sample touches, once for the decisions. The report says what a sample cannot
+answer; figures are not scaled up.
+
 --fixture prints what was decided of one event as a policy test: with what its user, target, device and address did before,
 under other names.
 
@@ -43,6 +49,7 @@ Examples:
   weir backtest --input events.jsonl --policy new --against live --against old --json out.json
   weir backtest --input day.jsonl --since 2026-05-04T00:00:00Z --until 2026-05-05T00:00:00Z
   weir backtest --input day.jsonl --policy new --markdown pr.md --fail-on 'new_holds > 0.1%'
+  weir backtest --input month.jsonl.zst --policy new --sample 5%
   weir backtest --input log.csv.gz --map user=account,time=ts --action like --report out.html
   weir backtest --input day.jsonl --policy candidate --fixture e-4711
   weir backtest --from engagement.interactions.v1@2026-05-04T00:00:00Z.. --policy candidate
@@ -72,6 +79,9 @@ pub struct BacktestArgs {
     /// Which part of the input counts.
     #[command(flatten)]
     pub range: RangeArgs,
+    /// Only this share of the actors, such as 5%, with those who share targets, addresses and devices with them
+    #[arg(long, value_name = "P%", value_parser = share, conflicts_with_all = ["from", "fixture"])]
+    pub sample: Option<u32>,
     /// Form of the events [default: csv where the file is called .csv, .csv.gz or .csv.zst, else jsonl]
     #[arg(long, value_enum)]
     pub format: Option<EventFormat>,
@@ -81,6 +91,9 @@ pub struct BacktestArgs {
     /// Labels, as CSV: event_id,user_id,label,... as for `weir evaluate`
     #[arg(long, value_name = "FILE")]
     pub labels: Option<PathBuf>,
+    /// Labels from the topics: resolved cases, and late labels that services sent as feedback
+    #[arg(long, requires = "from", conflicts_with = "labels")]
+    pub topic_labels: bool,
     /// Write a report as one HTML file
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
@@ -115,8 +128,20 @@ pub struct FromTopic {
     pub until: Option<Timestamp>,
 }
 
+/// `5%`, in hundredths of a percent.
+fn share(text: &str) -> Result<u32, String> {
+    let words = "write a share such as 5%, above 0 and at most 100, with two decimals at most";
+    let percent: f64 = text.strip_suffix('%').unwrap_or(text).trim().parse().map_err(|_| words.to_owned())?;
+    let hundredths = percent * 100.0;
+    if (1.0..=10_000.0).contains(&hundredths) && (hundredths - hundredths.round()).abs() < 1e-6 {
+        Ok(hundredths.round() as u32)
+    } else {
+        Err(words.to_owned())
+    }
+}
+
 /// `TOPIC`, `TOPIC@TIME..TIME`, `TOPIC@TIME..`, `TOPIC@..TIME`.
-fn from(text: &str) -> Result<FromTopic, String> {
+pub(super) fn from(text: &str) -> Result<FromTopic, String> {
     let (topic, range) = text.split_once('@').unwrap_or((text, ".."));
     let (since, until) =
         range.split_once("..").ok_or("write TOPIC@TIME..TIME, either time may be left out")?;

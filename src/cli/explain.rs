@@ -2,7 +2,8 @@
 
 use clap::Args;
 
-use super::{EventFormat, FileOrStandard, Format, PolicyArgs, ReadingArgs};
+use super::backtest::from;
+use super::{ConfigArgs, EventFormat, FileOrStandard, Format, FromTopic, PolicyArgs, ReadingArgs};
 
 pub(super) const HELP: &str = "\
 All events before it go through the engine that runs live; then that one is told: what was known before, each signal and
@@ -12,6 +13,7 @@ points that add up to the score, and what the verdict would be without each thin
 Examples:
   weir explain --event-id e-4711 --input events.jsonl
   weir explain --event-id e-4711 --user ann --input day.jsonl.zst --policy candidate --all
+  weir explain --event-id e-4711 --from engagement.interactions.v1@2026-05-04T00:00:00Z..
   weir explain --event-id row-12 --input log.csv --map user=who,time=ts --action like";
 
 /// `weir explain`
@@ -24,8 +26,14 @@ pub struct ExplainArgs {
     #[arg(long, value_name = "ID")]
     pub user: Option<String>,
     /// Events in the order in which they came, that one among them; `-` is stdin
-    #[arg(long, value_name = "FILE")]
-    pub input: FileOrStandard,
+    #[arg(long, value_name = "FILE", required_unless_present = "from")]
+    pub input: Option<FileOrStandard>,
+    /// The topic of interactions instead, of a time range that begins early enough for its windows, or whole
+    #[arg(long, value_name = "TOPIC[@TIME..TIME]", value_parser = from, conflicts_with = "input")]
+    pub from: Option<FromTopic>,
+    /// Where the configuration is.
+    #[command(flatten)]
+    pub config: ConfigArgs,
     /// What judges.
     #[command(flatten)]
     pub policy: PolicyArgs,

@@ -4,24 +4,32 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{EventFormat, FileOrStandard, Format, PolicyArgs, RangeArgs, ReadingArgs};
+use super::backtest::from;
+use super::{ConfigArgs, EventFormat, FileOrStandard, Format, FromTopic, PolicyArgs, RangeArgs, ReadingArgs};
 
 pub(super) const SUGGEST_HELP: &str = "\
 The events go through the policy, and the values of each of its counts are gathered, for all and for each hour of the week
 (UTC). Suggested is 1.5 and 2 times the highest P99. The patch is a policy file of rules in shadow: lay it beside the policy,
 look at whom it touches, and only then let it act. What is usual of days with an attack includes the attack: choose ordinary
-days. The input is read twice, so it must be a file.
+days. The input is read twice, so it must be a file or a topic.
 
 Examples:
   weir suggest --input events.jsonl
+  weir suggest --from engagement.interactions.v1@2026-04-01T00:00:00Z..2026-05-01T00:00:00Z
   weir suggest --input month.jsonl.zst --policy my-policy --patch my-policy/suggested.yaml";
 
 /// `weir suggest`
 #[derive(Clone, Debug, Args)]
 pub struct SuggestArgs {
     /// Events in the order in which they came
-    #[arg(long, value_name = "FILE")]
-    pub input: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "from")]
+    pub input: Option<PathBuf>,
+    /// The topic of interactions instead, of a time range or whole
+    #[arg(long, value_name = "TOPIC[@TIME..TIME]", value_parser = from, conflicts_with = "input")]
+    pub from: Option<FromTopic>,
+    /// Where the configuration is.
+    #[command(flatten)]
+    pub config: ConfigArgs,
     /// Whose signals.
     #[command(flatten)]
     pub policy: PolicyArgs,

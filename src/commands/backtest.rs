@@ -5,7 +5,7 @@
 
 use super::progress::Progress;
 use super::{Failure, finish, fixture, policy, print, reading, setup, table, tell, topic};
-use crate::backtest::{Findings, Gate, Mask, Pass, Range, Ruling, Side, markdown, sections};
+use crate::backtest::{Findings, Gate, Mask, Pass, Range, Ruling, Scout, Side, Thin, markdown, sections};
 use crate::cli::{BacktestArgs, FileOrStandard, Format, PolicyArgs, exit};
 use crate::config::Config;
 use crate::engine::time::Timestamp;
@@ -27,6 +27,12 @@ pub fn run(args: &BacktestArgs) -> u8 {
 }
 
 fn backtest(args: &BacktestArgs) -> Result<u8, Failure> {
+    let (findings, gate) = find(args)?;
+    told(args, &findings, gate.as_ref())
+}
+
+/// What comes of it, before it is told anywhere but for what could not be read.
+pub(super) fn find(args: &BacktestArgs) -> Result<(Findings, Option<Gate>), Failure> {
     let sides = sides(args)?;
     let typed = args.range();
     let warm_up = typed.warm_up.unwrap_or_else(|| Pass::warm_up(&sides));
@@ -38,7 +44,7 @@ fn backtest(args: &BacktestArgs) -> Result<u8, Failure> {
         None => from_file(args, sides, range, labelled)?,
     };
     reading::faults(findings.faults());
-    told(args, &findings, gate.as_ref())
+    Ok((findings, gate))
 }
 
 /// The candidate, then those it is held against; the same policy is there once.
@@ -76,7 +82,7 @@ fn sides(args: &BacktestArgs) -> Result<Vec<Side>, Failure> {
 fn is_labelled(args: &BacktestArgs) -> bool {
     let reading = &args.reading;
     let column = reading.label_column.is_some() || reading.map.iter().any(|text| text.starts_with("label="));
-    args.labels.is_some() || reading.label.is_some() || column
+    args.labels.is_some() || args.topic_labels || reading.label.is_some() || column
 }
 
 fn gate(args: &BacktestArgs, contrast: bool, labelled: bool) -> Result<Option<Gate>, Failure> {
@@ -108,8 +114,10 @@ fn from_file(
     let Some(file) = &args.input else { return Err(Failure::of_usage("give --input or --from")) };
     let config = setup::config(&args.config)?;
     let events = reading::events(args.format, file)?;
+    let thin = args.sample.map(|share| thin(args, file, share, &sides)).transpose()?;
+    let about_sample = thin.as_ref().map(|thin| (thin.told(), thin.cannot_answer()));
     let mut session = reading::session(&args.reading, args.labels.as_deref())?;
-    let pass = pass(args, &config, sides, (range, labelled));
+    let pass = pass(args, &config, sides, (range, labelled)).thinned(thin);
     let progress = Progress::start(events.length, false);
     let mut watched = Watched { pass, progress, count: 0 };
     let mut input = events.input;
@@ -121,8 +129,30 @@ fn from_file(
     if let Some(labels) = &args.labels {
         session.end(&labels.display().to_string());
     }
-    let facts = facts(args, &reading::name(file), "as in the input");
+    let mut facts = facts(args, &reading::name(file), "as in the input");
+    if let Some((share, open)) = about_sample {
+        facts.push(("sample".to_owned(), share));
+        facts.push(("a sample cannot answer".to_owned(), open));
+    }
     Ok(Findings::new(ran, &session.groups, session.faults, mask(args), facts))
+}
+
+/// First reading of a sample: what it touches.
+fn thin(args: &BacktestArgs, file: &FileOrStandard, share: u32, sides: &[Side]) -> Result<Thin, Failure> {
+    if *file == FileOrStandard::Standard {
+        return Err(Failure::of_usage("--sample reads its input twice: it must be a file"));
+    }
+    let thin = Thin::new(share, sides.iter().map(|side| &*side.policy));
+    let options = Options {
+        name: SOURCE.to_owned(),
+        as_of: reading::as_of(&args.reading),
+        limits: DecodeLimits::default(),
+    };
+    let mut scout = Scout::new(thin, options);
+    let mut session = reading::session(&args.reading, None)?;
+    let events = reading::events(args.format, file)?;
+    session.hear(&mut scout, events.input).map_err(|error| Failure::new(error.to_string()))?;
+    Ok(scout.end())
 }
 
 pub(super) fn mask(args: &BacktestArgs) -> Mask {
@@ -163,7 +193,7 @@ impl Ear for Watched {
 }
 
 /// Tells what was found everywhere it was asked for.
-fn told(args: &BacktestArgs, findings: &Findings, gate: Option<&Gate>) -> Result<u8, Failure> {
+pub(super) fn told(args: &BacktestArgs, findings: &Findings, gate: Option<&Gate>) -> Result<u8, Failure> {
     let rulings = gate.map(|gate| rulings(gate, findings)).unwrap_or_default();
     let parts = sections(findings);
     if let Some(path) = &args.json {
@@ -186,7 +216,7 @@ fn told(args: &BacktestArgs, findings: &Findings, gate: Option<&Gate>) -> Result
 }
 
 /// What the gate says of each comparison, or of the candidate alone.
-fn rulings(gate: &Gate, findings: &Findings) -> Vec<Ruling> {
+pub(super) fn rulings(gate: &Gate, findings: &Findings) -> Vec<Ruling> {
     match findings.against() {
         0 => vec![gate.rule(findings, None)],
         count => (0..count).map(|number| gate.rule(findings, Some(number))).collect(),
@@ -254,7 +284,9 @@ fn command(args: &BacktestArgs) -> String {
     flag("label-column", reading.label_column.clone());
     reading.attack_values.iter().for_each(|value| flag("attack-values", Some(value.clone())));
     flag("as-of", reading.as_of.map(|at| at.to_string()));
+    flag("sample", args.sample.map(|share| format!("{}%", f64::from(share) / 100.0)));
     flag("fail-on", args.fail_on.clone());
+    words.extend(args.topic_labels.then(|| "--topic-labels".to_owned()));
     words.extend(args.follow_journal.then(|| "--follow-journal".to_owned()));
     words.join(" ")
 }

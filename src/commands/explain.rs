@@ -1,10 +1,10 @@
-//! `weir explain`: why one event of a file was decided as it was.
+//! `weir explain`: why one event of a file or a topic was decided as it was.
 
 use std::sync::Arc;
 
 use super::progress::Progress;
 use super::{Failure, finish, policy, print, reading, setup};
-use crate::cli::{ConfigArgs, ExplainArgs, Format, exit};
+use crate::cli::{ExplainArgs, Format, exit};
 use crate::engine::Engine;
 use crate::explain::Explainer;
 use crate::replay::Options;
@@ -19,9 +19,9 @@ pub fn run(args: &ExplainArgs) -> u8 {
 }
 
 fn explain(args: &ExplainArgs) -> Result<u8, Failure> {
-    let config = setup::config(&ConfigArgs::from_environment())?;
+    let config = setup::config(&args.config)?;
     let policy = policy::of_args(&args.policy)?.load_or_fail()?.policy;
-    let events = reading::events(args.events_format, &args.input)?;
+    let events = reading::of(&args.config, args.from.as_ref(), (args.events_format, args.input.as_ref()))?;
     let mut session = reading::session(&args.reading, None)?;
     let as_of = reading::as_of(&args.reading);
     let options = Options { name: SOURCE.to_owned(), as_of, limits: DecodeLimits::default() };

@@ -1,11 +1,11 @@
 //! Files of events and of labels, as they are named on the command line.
 
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-use super::{Failure, table, tell};
-use crate::cli::{EventFormat, FileOrStandard, LabelKind, ReadingArgs};
+use super::{Failure, table, tell, topic};
+use crate::cli::{ConfigArgs, EventFormat, FileOrStandard, FromTopic, LabelKind, ReadingArgs};
 use crate::clock;
 use crate::engine::time::Timestamp;
 use crate::evaluate::read::{Faults, Format, Input, Labels, Mapping, Session};
@@ -22,6 +22,7 @@ pub(super) fn events(format: Option<EventFormat>, from: &FileOrStandard) -> Resu
     let name = name(from);
     let (from, length): (Box<dyn Read>, _) = match from {
         FileOrStandard::Standard => (Box::new(io::stdin().lock()), None),
+        FileOrStandard::File(path) if name.ends_with(ARCHIVE) => (archive(path)?, None),
         FileOrStandard::File(path) => {
             let file = open(path)?;
             let length = file.metadata().ok().filter(fs::Metadata::is_file).map(|about| about.len());
@@ -36,6 +37,33 @@ pub(super) fn events(format: Option<EventFormat>, from: &FileOrStandard) -> Resu
         None => Format::JsonLines,
     };
     Ok(Events { input: Input { name, from, format }, length })
+}
+
+/// The events of a topic, or else of a file.
+pub(super) fn of(
+    config: &ConfigArgs,
+    from: Option<&FromTopic>,
+    (format, file): (Option<EventFormat>, Option<&FileOrStandard>),
+) -> Result<Events, Failure> {
+    match (from, file) {
+        (Some(from), _) => topic::events(config, from),
+        (None, Some(file)) => events(format, file),
+        (None, None) => Err(Failure::of_usage("give --input or --from")),
+    }
+}
+
+/// What a Parquet file is called.
+pub(super) const ARCHIVE: &str = ".parquet";
+
+/// A Parquet file as lines of JSON.
+pub(super) fn archive(path: &Path) -> Result<Box<dyn Read>, Failure> {
+    #[cfg(feature = "parquet")]
+    return match crate::archive::Lines::open(open(path)?) {
+        Ok(lines) => Ok(Box::new(lines)),
+        Err(error) => Err(Failure::new(format!("{}: {error}", path.display()))),
+    };
+    #[cfg(not(feature = "parquet"))]
+    Err(Failure::new(format!("{}: {}", path.display(), crate::archive::HOW)))
 }
 
 /// A file to be read.
@@ -63,17 +91,18 @@ pub(super) fn name(file: &FileOrStandard) -> String {
 
 /// How rows are read, and with which labels.
 pub(super) fn session(reading: &ReadingArgs, labels: Option<&Path>) -> Result<Session, Failure> {
-    let mapping = mapping(reading)?;
+    match labels {
+        None => Ok(Session::new(mapping(reading)?, Labels::default(), Groups::default(), Faults::default())),
+        Some(path) => labelled(reading, &path.display().to_string(), BufReader::new(open(path)?)),
+    }
+}
+
+/// The same, with labels from anywhere.
+pub(super) fn labelled(reading: &ReadingArgs, name: &str, from: impl BufRead) -> Result<Session, Failure> {
     let (mut groups, mut faults) = (Groups::default(), Faults::default());
-    let labels = match labels {
-        None => Labels::default(),
-        Some(path) => {
-            let from = BufReader::new(open(path)?);
-            Labels::read(&path.display().to_string(), from, &mut groups, &mut faults)
-                .map_err(|error| Failure::new(error.to_string()))?
-        }
-    };
-    Ok(Session::new(mapping, labels, groups, faults))
+    let labels = Labels::read(name, from, &mut groups, &mut faults);
+    let labels = labels.map_err(|error| Failure::new(error.to_string()))?;
+    Ok(Session::new(mapping(reading)?, labels, groups, faults))
 }
 
 fn mapping(reading: &ReadingArgs) -> Result<Mapping, Failure> {

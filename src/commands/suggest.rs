@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::reading::Events;
 use super::{Failure, finish, policy, print, reading, setup, tell};
 use crate::backtest::{Findings, Mask, Pass, Range, Side, Spoken};
-use crate::cli::{ConfigArgs, FileOrStandard, Format, SuggestArgs, exit};
+use crate::cli::{FileOrStandard, Format, SuggestArgs, exit};
 use crate::engine::Engine;
 use crate::engine::policy::load::load;
 use crate::evaluate::report::percent;
@@ -36,28 +37,38 @@ struct Row<'r> {
 fn suggest(args: &SuggestArgs) -> Result<u8, Failure> {
     let found = policy::of_args(&args.policy)?;
     let policy = found.load_or_fail()?.policy;
-    let config = setup::config(&ConfigArgs::from_environment())?;
+    let config = setup::config(&args.config)?;
     let as_of = reading::as_of(&args.reading);
     let options = Options { name: "suggest".to_owned(), as_of, limits: DecodeLimits::default() };
-    let input = FileOrStandard::File(args.input.clone());
 
     let mut engine = Engine::new(Arc::clone(&policy), setup::seed(&config));
     let mut usual = Usual::new(&mut engine, &options);
     let mut session = reading::session(&args.reading, None)?;
-    let events = reading::events(args.events_format, &input)?;
+    let events = events(args)?;
     session.hear(&mut usual, events.input).map_err(|error| Failure::new(error.to_string()))?;
     reading::faults(&session.faults);
     if usual.events() == 0 {
-        return Err(Failure::new(format!("{}: no event was decided", args.input.display())));
+        return Err(Failure::new(format!("{}: no event was decided", name(args))));
     }
     let suggestions = suggestions(&usual);
-    let text = patch(&suggestions, &file_name(&args.input));
+    let text = patch(&suggestions, &name(args));
     let touched = touched(args, &found, &text, &options)?;
     let rows = suggestions.iter().map(|suggestion| {
         let [soft, hard] = ids(&suggestion.signal).map(|id| touched.spoken(&id));
         Row { suggestion, soft_touches: soft, hard_touches: hard }
     });
     told(args, &rows.collect::<Vec<_>>(), &text)
+}
+
+fn events(args: &SuggestArgs) -> Result<Events, Failure> {
+    let file = args.input.clone().map(FileOrStandard::File);
+    reading::of(&args.config, args.from.as_ref(), (args.events_format, file.as_ref()))
+}
+
+/// What the input is called.
+fn name(args: &SuggestArgs) -> String {
+    let file = args.input.as_deref().map(file_name);
+    file.or_else(|| args.from.as_ref().map(|from| from.topic.clone())).unwrap_or_default()
 }
 
 /// The same events through the policy with the patch beside it.
@@ -67,7 +78,7 @@ fn touched(
     patch: &str,
     options: &Options,
 ) -> Result<Findings, Failure> {
-    let config = setup::config(&ConfigArgs::from_environment())?;
+    let config = setup::config(&args.config)?;
     let mut files = found.files.clone();
     files.retain(|(name, _)| name != PATCH);
     files.push((PATCH.to_owned(), patch.to_owned()));
@@ -79,7 +90,7 @@ fn touched(
     let mut pass =
         Pass::new(side, Vec::new(), setup::seed(&config), (options.clone(), Range::default()), false);
     let mut session = reading::session(&args.reading, None)?;
-    let events = reading::events(args.events_format, &FileOrStandard::File(args.input.clone()))?;
+    let events = events(args)?;
     session.hear(&mut pass, events.input).map_err(|error| Failure::new(error.to_string()))?;
     Ok(Findings::new(pass.end(), &session.groups, session.faults, Mask::default(), Vec::new()))
 }

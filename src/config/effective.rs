@@ -121,6 +121,8 @@ pub struct Http {
 /// Where the policy is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyFiles {
+    /// Folder of a candidate that runs beside it.
+    pub candidate: Option<PathBuf>,
     /// Folder of the policy's YAML files.
     pub dir: PathBuf,
     /// How often the folder is looked at for changes.
@@ -254,6 +256,7 @@ fn read_http(section: &mut Section<'_>) -> Http {
 fn read_policy(section: &mut Section<'_>) -> PolicyFiles {
     PolicyFiles {
         dir: section.path("dir").map_or_else(|| PathBuf::from("config/policy"), |(dir, _)| dir),
+        candidate: section.path("candidate").map(|(dir, _)| dir),
         reload_interval: section.span("reload_interval", "1s", ["100ms", "1h"]),
     }
 }

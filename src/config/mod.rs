@@ -5,6 +5,7 @@
 //! with its place. Nothing of this is read again while running.
 
 pub mod policy_dir;
+pub mod policy_versions;
 pub mod standard;
 
 mod effective;
@@ -62,6 +63,7 @@ const KNOBS: &[(&str, &str)] = &[
     ("http", "stall_timeout"),
     ("http", "subjects_memory"),
     ("policy", "dir"),
+    ("policy", "candidate"),
     ("policy", "reload_interval"),
     ("state", "dir"),
     ("state", "checkpoint_interval"),

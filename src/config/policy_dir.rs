@@ -27,7 +27,7 @@ pub fn read_dir(dir: &Path) -> io::Result<Vec<(String, String)>> {
     Ok(files)
 }
 
-fn is_policy_file(name: &str) -> bool {
+pub(super) fn is_policy_file(name: &str) -> bool {
     !name.starts_with('.') && (name.ends_with(".yaml") || name.ends_with(".yml"))
 }
 

@@ -139,6 +139,7 @@ fn start_shard(
             stage: &|_| {},
             limits: DecodeLimits::default(),
             checkpoints: None,
+            candidate: None,
             probe: None,
             steps: None,
         };

@@ -108,6 +108,11 @@ impl Engine {
         &self.policy
     }
 
+    /// The latest time of any input.
+    pub fn now(&self) -> Timestamp {
+        self.now
+    }
+
     /// The longest window of any counter: what lies further back changes nothing any more.
     pub fn longest_window(&self) -> Span {
         self.plan.longest_window

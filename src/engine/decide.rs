@@ -163,7 +163,7 @@ impl<'b, 'e> Bench<'b, 'e> {
             _ => rule.verdict,
         };
         let measured = Some((refusal.used as f64, refusal.max as f64));
-        if rule.mode != Mode::Live || exception.is_some() {
+        if exception.is_some() || !rule.acts(self.event, self.look.address) {
             self.shadow.push(demand(&rule.info, own, measured));
             return None;
         }
@@ -201,7 +201,7 @@ impl<'b, 'e> Bench<'b, 'e> {
             if rule.mode != Mode::Off && self.fires(rule) {
                 self.fired.push(index);
                 match self.exception(&rule.info) {
-                    None => self.rule(rule, rule.mode == Mode::Live),
+                    None => self.rule(rule, rule.acts(self.event, self.look.address)),
                     Some(ExceptionKind::Snoozed) => self.rule(rule, false),
                     Some(ExceptionKind::Exempt) => {}
                 }
@@ -366,9 +366,15 @@ impl<'b, 'e> Bench<'b, 'e> {
 impl LimitLook {
     /// Whether the limit counts the event: always when it counts what it refused, else only when the verdict lets the
     /// event happen and the limit did not refuse it. A refusal that an exemption took back (`asked` is `None` although it
-    /// acts) counts like any event that happened.
-    pub(crate) fn counts(&self, rule: &LimitRule, asked: Option<Verdict>, verdict: Verdict) -> bool {
-        let refused = self.refusal.is_some() && (asked.is_some() || rule.mode != Mode::Live);
+    /// `acts`) counts like any event that happened.
+    pub(crate) fn counts(
+        &self,
+        rule: &LimitRule,
+        asked: Option<Verdict>,
+        verdict: Verdict,
+        acts: impl FnOnce() -> bool,
+    ) -> bool {
+        let refused = self.refusal.is_some() && (asked.is_some() || !acts());
         rule.count_refused || (!refused && verdict < Verdict::Reject)
     }
 }

@@ -29,6 +29,7 @@ pub mod policy;
 pub mod prefetch;
 pub mod profile;
 pub mod recall;
+pub mod rollout;
 pub mod slab;
 pub mod subject;
 pub mod table;
@@ -65,7 +66,7 @@ use self::event::Event;
 
 /// The version of what the engine makes of its inputs. It changes whenever the same inputs would give other outputs:
 /// state and journals of another version are not continued.
-pub const SEMANTICS: &str = "4";
+pub const SEMANTICS: &str = "5";
 
 /// Whether an event is by or about an entity.
 fn entity_is(entity: &Entity, event: &Event<'_>, address: Option<Address>) -> bool {

@@ -17,7 +17,7 @@ use super::exceptions::Exceptions;
 use super::input::Outputs;
 use super::look::{LimitLook, Look};
 use super::plan::field_of;
-use super::policy::{Mode, PenaltyStep};
+use super::policy::PenaltyStep;
 use super::profile;
 use super::time::Span;
 use super::verdict::Verdict;
@@ -33,7 +33,7 @@ impl Engine {
         out: &mut Outputs,
     ) {
         for (limit, asked) in look.limits.iter().zip(&judged.refused) {
-            self.record_limit(limit, *asked, judged.verdict, look);
+            self.record_limit(event, limit, *asked, judged.verdict, look);
             if asked.is_some_and(|verdict| verdict >= Verdict::Challenge) {
                 self.penalise(event, look, limit.limit, id, out);
             }
@@ -49,13 +49,20 @@ impl Engine {
         }
     }
 
-    fn record_limit(&mut self, limit: &LimitLook, asked: Option<Verdict>, verdict: Verdict, look: &Look<'_>) {
+    fn record_limit(
+        &mut self,
+        event: &Event<'_>,
+        limit: &LimitLook,
+        asked: Option<Verdict>,
+        verdict: Verdict,
+        look: &Look<'_>,
+    ) {
         let Some(place) = limit.place else { return };
         let (at, key) = (look.at, look.keys[place.dimension]);
         let rule = &self.policy.limits[limit.limit];
         let cells = &self.plan.dimensions[place.dimension].limits[place.limit];
         let table = &mut self.tables[place.dimension];
-        if limit.counts(rule, asked, verdict) {
+        if limit.counts(rule, asked, verdict, || rule.acts(event, look.address)) {
             for (span, cell) in &cells.spans {
                 let (record, spill) = table.cells_and_spill(place.slot);
                 // An event too old to be judged is not recorded; its decision says so already.
@@ -161,7 +168,7 @@ impl Engine {
     fn grow_case(&mut self, rule: usize, event: &Event<'_>, look: &Look<'_>, out: &mut Vec<Case>) {
         let policy = Arc::clone(&self.policy);
         let rule = &policy.rules[rule];
-        let (Some(case), Mode::Live) = (&rule.case, rule.mode) else { return };
+        let Some(case) = rule.case.as_ref().filter(|_| rule.acts(event, look.address)) else { return };
         let entity = match case.entity {
             EntityKind::Ip => look.address.map(|address| Entity::new(EntityKind::Ip, address.to_string())),
             kind => entity_of(kind, event),

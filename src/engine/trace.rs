@@ -226,7 +226,7 @@ impl Engine {
         let refused = look.limits.iter().zip(&judged.refused).filter(|(_, asked)| asked.is_some());
         let limits = refused.map(|(look, _)| &self.policy.limits[look.limit].info.id);
         let rules = judged.fired.iter().map(|rule| &self.policy.rules[*rule]);
-        let rules = rules.filter(|rule| rule.mode == Mode::Live).map(|rule| &rule.info.id);
+        let rules = rules.filter(|rule| rule.acts(event, look.address)).map(|rule| &rule.info.id);
         let Some((entity, key)) = exemptible(event, look) else { return Vec::new() };
         let mut told = Vec::new();
         for id in limits.chain(rules) {

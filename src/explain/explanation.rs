@@ -4,11 +4,13 @@ use serde::Serialize;
 
 use super::state::State;
 use crate::engine::decision::{Judgement, Reason, risk_percent};
+use crate::engine::entity::EntityKind;
 use crate::engine::event::{Arrival, Event};
 use crate::engine::expr::Slot;
 use crate::engine::expr::parts::{Part, parts};
 use crate::engine::policy::listing::catalogue_table;
 use crate::engine::policy::{Effect, LimitRule, Mode, Policy, Rule};
+use crate::engine::rollout::Rollout;
 use crate::engine::trace::{LimitTrace, Trace, Value};
 use crate::engine::verdict::Verdict;
 
@@ -55,6 +57,22 @@ pub(super) struct Fields {
     pub(super) effective_at: String,
 }
 
+impl Fields {
+    /// What a limit or rule is of this event, and for whom it acts when not for all.
+    fn mode(&self, stated: Mode, rollout: Option<Rollout>, id: &str) -> (&'static str, Option<String>) {
+        let Some(rollout) = rollout else { return (mode(stated), None) };
+        let entity = match rollout.by {
+            EntityKind::User => &self.user,
+            EntityKind::Device => &self.device,
+            EntityKind::Ip => &self.address,
+            EntityKind::Target => &self.target,
+        };
+        let within = entity.as_ref().is_some_and(|entity| rollout.covers(id, entity));
+        let here = if stated == Mode::Live && !within { Mode::Shadow } else { stated };
+        (mode(here), Some(rollout.to_string()))
+    }
+}
+
 /// A name of the policy with its value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Named {
@@ -70,7 +88,11 @@ pub(super) struct Named {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Limited {
     pub(super) id: String,
+    /// What it is of this event: a limit that acts for a share only is in shadow for the others.
     pub(super) mode: &'static str,
+    /// For whom it acts, when not for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) rollout: Option<String>,
     pub(super) key: String,
     /// Whether it looked at the event, and why not.
     pub(super) applies: bool,
@@ -98,7 +120,11 @@ pub(super) struct Spanned {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Ruled {
     pub(super) id: String,
+    /// What it is of this event: a rule that acts for a share only is in shadow for the others.
     pub(super) mode: &'static str,
+    /// For whom it acts, when not for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) rollout: Option<String>,
     pub(super) does: String,
     /// It was asked: not when a limit or ban decided before.
     pub(super) asked: bool,
@@ -212,10 +238,14 @@ impl Explanation {
         self.crowd = trace.crowd;
         self.values = values(policy, trace);
         self.limits =
-            policy.limits.iter().enumerate().map(|(n, rule)| limited(policy, n, rule, trace)).collect();
+            policy.limits.iter().enumerate().map(|(n, rule)| self.limited(policy, n, rule, trace)).collect();
         let asked = self.asks_rules(trace);
-        self.rules =
-            policy.rules.iter().enumerate().map(|(n, rule)| ruled(policy, n, rule, trace, asked)).collect();
+        self.rules = policy
+            .rules
+            .iter()
+            .enumerate()
+            .map(|(n, rule)| self.ruled(policy, n, rule, trace, asked))
+            .collect();
         self.ladder = self.ladder(policy);
         let exempted = trace.exempted.iter().map(|(id, verdict, score)| Counterfactual {
             what: format!("without {id}"),
@@ -223,6 +253,16 @@ impl Explanation {
             score: Some(*score),
         });
         self.counterfactuals.extend(exempted);
+    }
+
+    fn limited(&self, policy: &Policy, number: usize, rule: &LimitRule, trace: &Trace) -> Limited {
+        let (mode, rollout) = self.event.mode(rule.mode, rule.rollout, &rule.info.id);
+        Limited { mode, rollout, ..limited(policy, number, rule, trace) }
+    }
+
+    fn ruled(&self, policy: &Policy, number: usize, rule: &Rule, trace: &Trace, asked: bool) -> Ruled {
+        let (mode, rollout) = self.event.mode(rule.mode, rule.rollout, &rule.info.id);
+        Ruled { mode, rollout, ..ruled(policy, number, rule, trace, asked) }
     }
 
     /// Rules are not asked of what is trusted, nor where a ban, a penalty or a limit refuses already.
@@ -322,6 +362,7 @@ fn limited(policy: &Policy, number: usize, rule: &LimitRule, trace: &Trace) -> L
     Limited {
         id: rule.info.id.clone(),
         mode: mode(rule.mode),
+        rollout: None,
         key: policy.dimensions[rule.dimension].name.to_string(),
         applies: look.is_some(),
         why_not,
@@ -344,6 +385,7 @@ fn ruled(policy: &Policy, number: usize, rule: &Rule, trace: &Trace, asked: bool
     Ruled {
         id: rule.info.id.clone(),
         mode: mode(rule.mode),
+        rollout: None,
         does,
         asked: asked && rule.mode != Mode::Off,
         fires: trace.fired.contains(&number),

@@ -179,7 +179,7 @@ fn known(state: &State) -> String {
 }
 
 fn limited(limit: &Limited, text: &mut String) {
-    let mode = if limit.mode == "live" { String::new() } else { format!(" [{}]", limit.mode) };
+    let mode = mode(limit.mode, limit.rollout.as_deref());
     let head = format!("{}{mode} by {}", limit.id, limit.key);
     if let Some(why) = limit.why_not {
         return line(text, 1, &format!("{head}: does not apply, {why}"));
@@ -196,8 +196,17 @@ fn limited(limit: &Limited, text: &mut String) {
     line(text, 1, &format!("{head}: {says}, {spans}{asks}{wait}{again}"));
 }
 
+/// What is not simply live: ` [shadow]`, ` [live, acts for 10 % by user]`.
+fn mode(mode: &str, rollout: Option<&str>) -> String {
+    match (mode, rollout) {
+        ("live", None) => String::new(),
+        (mode, None) => format!(" [{mode}]"),
+        (mode, Some(share)) => format!(" [{mode} here, acts for {share}]"),
+    }
+}
+
 fn ruled(rule: &Ruled, text: &mut String) {
-    let mode = if rule.mode == "live" { String::new() } else { format!(" [{}]", rule.mode) };
+    let mode = mode(rule.mode, rule.rollout.as_deref());
     let says = if rule.fires { "FIRES" } else { "silent" };
     line(text, 1, &format!("{}{mode}: {says}, {}", rule.id, rule.does));
     if let Some(condition) = &rule.condition {

@@ -35,6 +35,8 @@ pub enum Kind {
     Overlaps,
     /// Nothing reads it.
     Unused,
+    /// It acts for a share of all only.
+    Partial,
     /// It did not speak on the given events.
     Silent,
 }
@@ -46,6 +48,7 @@ impl Kind {
             Kind::NeverFires => "never fires",
             Kind::Overlaps => "overlaps",
             Kind::Unused => "unused",
+            Kind::Partial => "in part",
             Kind::Silent => "silent",
         }
     }
@@ -55,8 +58,21 @@ impl Kind {
 pub fn lint(policy: &Policy) -> Vec<Finding> {
     let mut findings = forms(policy);
     findings.extend(quiet::unused(policy));
+    findings.extend(partial(policy));
     findings.sort();
     findings
+}
+
+/// Limits and rules that act for a share of all entities.
+fn partial(policy: &Policy) -> impl Iterator<Item = Finding> + '_ {
+    let limits = policy.limits.iter().map(|limit| (&limit.info.id, limit.rollout));
+    let rules = policy.rules.iter().map(|rule| (&rule.info.id, rule.rollout));
+    limits.chain(rules).filter_map(|(id, rollout)| {
+        let rollout = rollout?;
+        let message =
+            format!("it acts for {rollout}, and is in shadow for all others: they are not held by it");
+        Some(Finding { kind: Kind::Partial, about: id.clone(), message })
+    })
 }
 
 /// The findings and the table of what goes unnoticed, as parts of a report.

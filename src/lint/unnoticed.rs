@@ -157,10 +157,10 @@ fn most(bounds: &[Bound]) -> (Most, Vec<String>) {
 fn bounds(policy: &Policy, who: Who, action: &str) -> Vec<Bound> {
     let slots = slots(policy, who, action);
     let mut bounds = Vec::new();
-    for limit in policy.limits.iter().filter(|limit| limit.mode == Mode::Live) {
+    for limit in policy.limits.iter().filter(|limit| limit.mode == Mode::Live && limit.rollout.is_none()) {
         bounds.extend(of_limit(policy, limit, who, &slots));
     }
-    for rule in policy.rules.iter().filter(|rule| rule.mode == Mode::Live) {
+    for rule in policy.rules.iter().filter(|rule| rule.mode == Mode::Live && rule.rollout.is_none()) {
         bounds.extend(of_rule(policy, rule, who, &slots));
     }
     bounds

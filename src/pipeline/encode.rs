@@ -12,6 +12,7 @@ use crate::wire::error::DecodeError;
 use crate::wire::headers::TraceContext;
 use crate::wire::journal::{self, JournalRecord};
 use crate::wire::outgoing::{self, Header, Subject};
+use crate::wire::shadow::ShadowRecord;
 use crate::wire::{ban, case, decision, policy, shadow};
 
 /// The most bytes of one outgoing record: what a broker accepts unless told otherwise.
@@ -55,7 +56,15 @@ impl Encoder {
             .record(Topic::Shadow)
             .key_bytes(Some(decision::key(decision).as_bytes()))
             .value_bytes(Some(&shadow::encode(decision, shadow)));
-        with_headers(record, outgoing::headers(Subject::Decision, &id, &NO_TRACE)).finish();
+        with_headers(record, outgoing::headers(Subject::Shadow, &id, &NO_TRACE)).finish();
+    }
+
+    /// What a candidate made of an event; `key` is that of the decision.
+    pub(crate) fn candidate(&mut self, told: &ShadowRecord, key: Option<&[u8]>, out: &mut OutBatch) {
+        let id = format!("{}/candidate", told.decision_id);
+        let record =
+            out.record(Topic::Shadow).key_bytes(key).value_bytes(Some(&shadow::encode_candidate(told)));
+        with_headers(record, outgoing::headers(Subject::Shadow, &id, &NO_TRACE)).finish();
     }
 
     /// A change of an entity's bans; a tombstone when there are none any more.

@@ -13,6 +13,7 @@ use crate::state::{Checkpoints, Generation, Meta};
 use crate::stream::{Coordinates, OutBatch, Ownership, OwnershipEvent, Step, StreamError, Transactions};
 use crate::wire::interaction::DecodeLimits;
 
+use super::candidate::{Candidate, CandidatePolicy};
 use super::chain::basis;
 use super::checkpoint::Checkpointer;
 use super::commit::{Committer, Job};
@@ -65,6 +66,8 @@ pub struct Surroundings<'s> {
     pub limits: DecodeLimits,
     /// Where checkpoints are kept; without it a restart follows the journal from its last reset.
     pub checkpoints: Option<Arc<Mutex<Checkpoints>>>,
+    /// A policy that runs beside the live one, with state of its own.
+    pub candidate: Option<CandidatePolicy>,
     /// For tests: is told each record before it is scored.
     pub probe: Option<Probe>,
     /// For tests: is told each step of a transaction before it begins.
@@ -282,6 +285,10 @@ impl Life<'_, '_> {
             Arc::clone(member),
             self.skip,
             self.checkpointer,
+            self.around
+                .candidate
+                .clone()
+                .map(|policy| Candidate::new(policy, settings.names.clone(), self.around.limits)),
         )?;
         (self.around.stage)(Stage::Running);
         // The journal may say that another one held last: it was changed meanwhile.

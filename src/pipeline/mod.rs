@@ -14,6 +14,7 @@
 
 mod again;
 mod batch;
+mod candidate;
 mod chain;
 mod checkpoint;
 mod commit;
@@ -41,6 +42,7 @@ mod topic_end;
 mod touched;
 
 pub use self::batch::Batch;
+pub use self::candidate::{Candidate, CandidatePolicy, Compared};
 pub use self::chain::{Chain, basis};
 pub use self::commit::{Answer, Job, answer, is_in};
 pub use self::follow::{Followed, Follower, Foundry};
@@ -54,7 +56,7 @@ pub use self::recover::{Candidates, Pages, Start, start};
 pub use self::replica::{Replica, Work};
 pub use self::reset::reset;
 pub use self::restore::read_bans;
-pub use self::score::{Inputs, Probe, Report, Scorer};
+pub use self::score::{Decided, Inputs, Probe, Report, Scorer};
 pub use self::shard::{ShardError, ShardSettings, Wishes};
 pub use self::tally::Tally;
 pub use self::topic_end::read_to_end;

@@ -20,8 +20,10 @@ use crate::wire::feedback;
 use crate::wire::headers::{Header, TraceContext};
 use crate::wire::interaction::{DecodeLimits, Decoded, Spare, decode_with};
 use crate::wire::journal::JournalRecord;
+use crate::wire::shadow::ShadowRecord;
 
 use super::batch::{Batch, Index};
+use super::candidate::Compared;
 use super::encode::Encoder;
 use super::hits::Hits;
 use super::merge::Merge;
@@ -45,6 +47,21 @@ pub struct Report {
     pub as_of: Timestamp,
     /// CPU seconds of scoring it.
     pub seconds: f64,
+    /// Its decisions, for who compares them; left out unless asked for.
+    pub decided: Option<Vec<Decided>>,
+    /// How those of a candidate compare.
+    pub compared: Compared,
+}
+
+/// A decision on an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decided {
+    /// Where the event's record stands.
+    pub at: Coordinates,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Which of the outgoing records it is.
+    pub record: usize,
 }
 
 /// What goes into the engine as one batch, in this order.
@@ -131,6 +148,11 @@ impl Scorer {
     /// Tells changes of bans that no input caused.
     pub(super) fn tell_bans(&mut self, changes: &[BanChange], out: &mut OutBatch) {
         changes.iter().for_each(|change| self.encoder.ban(change, out));
+    }
+
+    /// Tells what a candidate made of an event that was decided otherwise; the record key is that of the decision.
+    pub(super) fn tell_candidate(&mut self, record: &ShadowRecord, key: Option<&[u8]>, out: &mut OutBatch) {
+        self.encoder.candidate(record, key, out);
     }
 
     /// Tells the journal's record of a batch.
@@ -272,6 +294,9 @@ impl Scorer {
         report.tally.count(outcome);
         if let Some(judgement) = &self.outputs.judgement {
             let decision = Decision { event, arrival, judgement };
+            if let Some(decided) = &mut report.decided {
+                decided.push(Decided { at: record.at, verdict: judgement.verdict, record: out.len() });
+            }
             self.encoder.decision(&decision, decided_at, &decoded.trace, out);
             if !self.outputs.shadow.is_empty() {
                 self.encoder.shadow(&decision, &self.outputs.shadow, out);

@@ -17,6 +17,7 @@ use crate::stream::{Coordinates, InputProblem, KafkaSettings, Ownership, StreamE
 use crate::wire::journal::JournalKind;
 
 use super::batch::Batch;
+use super::candidate::Candidate;
 use super::checkpoint::Checkpointer;
 use super::commit::{Committer, GiveUp, Job};
 use super::growth::Growth;
@@ -147,6 +148,8 @@ pub(super) struct Shard {
     committed: Option<u64>,
     checkpointer: Option<Checkpointer>,
     growth: Growth,
+    /// A policy that runs beside the live one, untold.
+    candidate: Option<Candidate>,
     /// What was configured when the shard was acquired; it takes effect with the first batch.
     configured: Option<Arc<Policy>>,
 }
@@ -163,11 +166,13 @@ impl Shard {
         member: Arc<Mutex<Ownership>>,
         skip: BTreeSet<Coordinates>,
         checkpointer: Option<Checkpointer>,
+        candidate: Option<Candidate>,
     ) -> Result<Self, ShardError> {
         let intake = Intake::open(Arc::clone(&settings), &replica.line.positions)?;
         let growth = Growth::watch(Arc::clone(&settings))?;
         Ok(Self {
             growth,
+            candidate,
             configured: None,
             settings,
             replica,
@@ -258,7 +263,14 @@ impl Shard {
             skipped: Vec::new(),
         };
         let work = Work { entry: &entry, policy, batch, taken: Taken::NOTHING, decided_at: clock::now() };
+        if let Some(candidate) = &mut self.candidate {
+            candidate.prepare(&mut self.replica.scorer, &mut job.report);
+        }
         self.lead(&work, job)?;
+        // Behind the journal's record: what a candidate says is no part of the chain.
+        if let Some(candidate) = &mut self.candidate {
+            candidate.score(&work, &self.skip, &mut self.replica.scorer, job);
+        }
         job.report.seconds = watch.seconds();
         self.journalled = Stopwatch::start();
         Ok(())
@@ -312,6 +324,9 @@ impl Shard {
     }
 
     fn account(&mut self) {
+        if let Some(candidate) = &self.candidate {
+            candidate.account();
+        }
         for table in self.replica.scorer.engine().accounts() {
             metrics::state(&table.name, table.stats.entries, table.stats.bytes);
             let now = [table.stats.expired, table.stats.evicted];

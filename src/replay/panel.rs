@@ -102,11 +102,11 @@ impl Panel {
     }
 
     /// The next records, [`Panel::RECORDS`] of them or as many as there are. `turn` says what is to be done with each
-    /// event, by its append time; what came of each that was not skipped is told to `hear`. Returns how many it took.
+    /// event, by itself and its append time; what came of each that was not skipped is told to `hear`. Returns how many it took.
     pub fn together<'r>(
         &mut self,
         records: impl Iterator<Item = Record<'r>>,
-        mut turn: impl FnMut(Timestamp) -> Turn,
+        mut turn: impl FnMut(&Event<'_>, Timestamp) -> Turn,
         mut hear: impl FnMut(&Told<'_>),
     ) -> usize {
         let records: Vec<Record<'r>> = records.take(Self::RECORDS).collect();
@@ -121,7 +121,9 @@ impl Panel {
             .collect();
         let turns: Vec<Turn> = placed
             .iter()
-            .map(|placed| placed.as_ref().map_or(Turn::Apply, |(_, arrival)| turn(arrival.append_time)))
+            .map(|placed| {
+                placed.as_ref().map_or(Turn::Apply, |(event, arrival)| turn(event, arrival.append_time))
+            })
             .collect();
         for seat in &mut self.seats {
             seat.decide(&together, &placed, &turns);

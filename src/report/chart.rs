@@ -184,7 +184,22 @@ fn draw(line: &Line, number: usize, scale: &Scale, svg: &mut String) {
     let (x, y) = (WIDTH - RIGHT + 12.0, TOP + 14.0 + 22.0 * number as f64);
     put(svg, &format!("<path class=\"line\" stroke-dasharray=\"{}\" d=\"M{x:.1} {y:.1}h26\"/>", line.dash));
     put(svg, &marker(number, x + 13.0, y));
-    put(svg, &format!("<text x=\"{:.1}\" y=\"{:.1}\">{}</text>", x + 32.0, y + 4.0, escaped(&line.name)));
+    let (name, shown) = (escaped(&line.name), escaped(&fitting(&line.name)));
+    put(
+        svg,
+        &format!("<text x=\"{:.1}\" y=\"{:.1}\"><title>{name}</title>{shown}</text>", x + 32.0, y + 4.0),
+    );
+}
+
+/// As much of a name as fits beside the chart: of a path its end.
+fn fitting(name: &str) -> String {
+    const MOST: usize = 16;
+    let count = name.chars().count();
+    if count <= MOST {
+        return name.to_owned();
+    }
+    let end: String = name.chars().skip(count + 1 - MOST).collect();
+    format!("\u{2026}{end}")
 }
 
 /// Circle, square, triangle, in turn.
@@ -241,6 +256,12 @@ mod tests {
         assert_eq!(scale.marks(), [0.0, 1.0, 10.0, 100.0, 1000.0]);
         assert!((scale.y(0.0) - (HEIGHT - BOTTOM)).abs() < 1e-9 && (scale.y(2500.0) - TOP).abs() < 1e-9);
         assert_eq!(X::Time.label(1_749_988_800_000.0), "06-15 12:00");
+    }
+
+    #[test]
+    fn of_a_long_name_the_end_is_shown() {
+        assert_eq!(fitting("config/candidate"), "config/candidate");
+        assert_eq!(fitting("/etc/weir/config/policy"), "\u{2026}r/config/policy");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! policy. SIGTERM and Ctrl-C end it after the batch under way; SIGHUP reads the policy again.
 
 mod begin;
+mod candidate;
 mod reload;
 mod telling;
 mod watch;
@@ -20,11 +21,12 @@ use crate::config::Config;
 use crate::desk::{Check, Desk, ReaderTime, Readiness, Serving};
 use crate::engine::Engine;
 use crate::engine::policy::Policy;
-use crate::pipeline::{ShardError, ShardSettings, Stage, Surroundings, Wishes, run_live};
+use crate::pipeline::{CandidatePolicy, ShardError, ShardSettings, Stage, Surroundings, Wishes, run_live};
 use crate::state::{Checkpoints, Steps};
 use crate::wire::interaction::DecodeLimits;
 use crate::{log, metrics};
 
+use self::candidate::Watched;
 use self::reload::Reload;
 use self::telling::Telling;
 use self::watch::Watch;
@@ -147,10 +149,18 @@ impl Service {
             stage: &|stage| self.stage(&stage),
             limits: DecodeLimits { record_max, ..DecodeLimits::default() },
             checkpoints: Some(self.checkpoints()?),
+            candidate: self.candidate()?,
             probe: None,
             steps: None,
         };
         run_live(&settings, wishes, &around)
+    }
+
+    /// The candidate that is configured, kept up with its folder.
+    fn candidate(&self) -> Result<Option<CandidatePolicy>, ShardError> {
+        let Some(dir) = self.config.policy.candidate.clone() else { return Ok(None) };
+        let every = setup::lasting(self.config.policy.reload_interval);
+        Ok(Some(Watched::start(dir, every, Arc::clone(&self.stop))?))
     }
 
     /// The checkpoints of this instance; their folder belongs to one process at a time.

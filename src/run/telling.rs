@@ -58,6 +58,9 @@ fn measure(report: &Report) {
     for (verdict, count) in report.tally.verdicts() {
         metrics::decisions(verdict, count);
     }
+    for ((live, candidate), count) in report.compared.each() {
+        metrics::candidate(live, candidate, count);
+    }
     for (rule, mode, count) in report.hits.rules() {
         metrics::rule_hits(rule, mode, count);
     }

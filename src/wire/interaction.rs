@@ -10,7 +10,10 @@ pub mod schema;
 
 mod envelope;
 mod object;
+mod plain;
 mod scan;
+
+pub use self::plain::plain;
 
 use super::body;
 use super::error::{DecodeError, Trail};

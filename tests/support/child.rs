@@ -154,6 +154,7 @@ pub fn run(orders: &Orders) {
         stage: &|_| {},
         limits: DecodeLimits::default(),
         checkpoints: Some(checkpoints),
+        candidate: None,
         probe,
         steps: Some(Arc::new(move |step| doom.reach(transaction_step(step)))),
     };

@@ -73,6 +73,11 @@ impl Instance {
         fs::rename(&fresh, self.dir.path().join("policy")).expect("renamed");
     }
 
+    /// A file of its folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
     /// Runs a command with this configuration, to its end.
     pub fn command(&self, words: &[&str]) -> Output {
         let output = self.weir(words).output().expect("it starts");

@@ -30,6 +30,10 @@ fn read(findings: &Findings) -> Section {
         let reach = since.since(first);
         row("the input reaches back", format!("{reach} before the range, of {} wanted", range.warm_up));
     }
+    if passed.neighbours + passed.strangers > 0 {
+        row("outside of the sample, applied untold", passed.neighbours.to_string());
+        row("outside of the sample, passed over", passed.strangers.to_string());
+    }
     row("events that count", passed.inside.to_string());
     for seat in &findings.ran.seats {
         let outcomes = seat.ledger.tally.outcomes();

@@ -4,8 +4,8 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
 
-use super::Failure;
 use crate::cli::FileOrStandard;
+use crate::commands::{Failure, reading};
 
 /// Lines to be read.
 pub(super) struct Input {
@@ -48,6 +48,9 @@ pub(super) fn open(input: &FileOrStandard) -> Result<Input, Failure> {
         return Ok(Input { name: "stdin".to_owned(), from: Box::new(io::stdin().lock()), length: None });
     };
     let name = path.display().to_string();
+    if name.ends_with(reading::ARCHIVE) {
+        return Ok(Input { name, from: reading::archive(path)?, length: None });
+    }
     let failed = |error: io::Error| Failure::new(format!("input {name}: {error}"));
     let file = File::open(path).map_err(failed)?;
     let about = file.metadata().map_err(failed)?;

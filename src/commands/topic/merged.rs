@@ -48,15 +48,22 @@ struct Lane {
 
 /// One record, kept until its turn.
 #[derive(Debug)]
-struct Owned {
+pub(super) struct Owned {
     /// Effective time.
     at: Timestamp,
-    append: Option<Timestamp>,
-    unread: Option<Unread>,
-    partition: i32,
-    offset: i64,
-    value: Option<Vec<u8>>,
-    headers: Vec<(String, Option<Vec<u8>>)>,
+    pub(super) append: Option<Timestamp>,
+    pub(super) unread: Option<Unread>,
+    pub(super) partition: i32,
+    pub(super) offset: i64,
+    pub(super) value: Option<Vec<u8>>,
+    pub(super) headers: Vec<(String, Option<Vec<u8>>)>,
+}
+
+impl Owned {
+    /// Its headers as decoding takes them.
+    pub(super) fn headers(&self) -> Vec<Header<'_>> {
+        self.headers.iter().map(|(name, value)| (name.as_str(), value.as_deref())).collect()
+    }
 }
 
 /// Opens the topic; records before the range's warm-up are passed over where Kafka can tell which. `settings` say how
@@ -68,7 +75,7 @@ pub(super) fn open(
     shard: &ShardSettings,
     range: &Range,
     (settings, limits): (&Settings, DecodeLimits),
-    hearing: &mut Hearing,
+    faults: &mut Faults,
 ) -> Result<Source, Failure> {
     let (kafka, names) = (&shard.kafka, &shard.names);
     let name = names.get(Topic::Interactions);
@@ -85,7 +92,6 @@ pub(super) fn open(
         let from = asked.unwrap_or(held.low).max(held.low);
         if held.low > 0 && from == held.low {
             let message = "earlier records have expired: history begins here";
-            let faults = &mut hearing.session.faults;
             faults.note("topic rolled on", || format!("{name}/{partition}@{}", held.low), message);
         }
         if from < held.high {
@@ -121,7 +127,10 @@ impl Source {
     }
 
     /// The next record of all partitions, once each has one or is done.
-    fn next(&mut self, faults: &mut Faults) -> Result<Option<Owned>, Failure> {
+    ///
+    /// # Errors
+    /// As of [`Source::hear`].
+    pub(super) fn next(&mut self, faults: &mut Faults) -> Result<Option<Owned>, Failure> {
         while self.lanes.iter().any(|lane| !lane.done && lane.waiting.is_empty()) {
             self.fill(faults)?;
         }
@@ -219,10 +228,7 @@ impl Source {
 }
 
 fn decide(ready: &[Owned], hearing: &mut Hearing) {
-    let headers: Vec<Vec<Header<'_>>> = ready
-        .iter()
-        .map(|record| record.headers.iter().map(|(name, value)| (name.as_str(), value.as_deref())).collect())
-        .collect();
+    let headers: Vec<Vec<Header<'_>>> = ready.iter().map(Owned::headers).collect();
     let records = ready.iter().zip(&headers).map(|(record, headers)| Record {
         bytes: record.value.as_deref(),
         headers,

@@ -4,15 +4,22 @@
 //! the very order that the journal tells, operators' actions and feedback too; otherwise the partitions are merged by
 //! time. What was decided live is read beside it, and how far the candidate agrees is told.
 
+#[cfg(feature = "parquet")]
+mod archive;
 mod hearing;
 mod journal;
+mod learnt;
+mod lines;
 mod live;
 mod merged;
 
 use std::sync::Arc;
 
+#[cfg(feature = "parquet")]
+pub(super) use self::archive::rows;
 use self::hearing::Hearing;
 use self::journal::Journal;
+pub(super) use self::lines::events;
 use self::live::Live;
 use super::progress::Progress;
 use super::{Failure, backtest, reading, setup};
@@ -37,7 +44,6 @@ pub(super) fn pass(
 ) -> Result<Findings, Failure> {
     let config = setup::config(&args.config)?;
     let names = names(&config, topic)?;
-    let session = reading::session(&args.reading, args.labels.as_deref())?;
     let record_max = usize::try_from(config.kafka.record_bytes_max).unwrap_or(usize::MAX);
     let limits = DecodeLimits { record_max, ..DecodeLimits::default() };
     let options = Options { name: topic.to_owned(), as_of: reading::as_of(&args.reading), limits };
@@ -49,6 +55,11 @@ pub(super) fn pass(
     let candidate = sides.remove(0);
     let policy = Arc::clone(&candidate.policy);
     let mut journal = Journal::open(&config, names, Arc::clone(&policy), limits)?;
+    let session = if args.topic_labels {
+        reading::labelled(&args.reading, learnt::NAME, learnt::labels(journal.settings())?.as_bytes())?
+    } else {
+        reading::session(&args.reading, args.labels.as_deref())?
+    };
     let live = Live::read(journal.settings(), &policy)?;
     let pass = Pass::new(candidate, against, setup::seed(&config), (options, range), labelled);
     let mut hearing = Hearing::new(pass, session, live, Progress::start(None, false), topic.to_owned());
@@ -57,7 +68,8 @@ pub(super) fn pass(
         "that of the journal: the very order in which it was live"
     } else {
         let settings = journal.settings();
-        merged::open(settings, &range, (&policy.settings, limits), &mut hearing)?.hear(&mut hearing)?;
+        let faults = &mut hearing.session.faults;
+        merged::open(settings, &range, (&policy.settings, limits), faults)?.hear(&mut hearing)?;
         "partitions merged by effective time, as live merges each batch; equal times by partition"
     };
     let Hearing { pass, mut session, live, notes, progress, .. } = hearing;

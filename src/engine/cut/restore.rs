@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::CutProgress;
 use super::page::{Kind, Page, Place};
 use super::sets::Sets;
 use super::words::Damaged;
@@ -223,7 +224,25 @@ impl Restore {
     }
 }
 
+/// Bytes of pages that are in memory twice while an engine is copied.
+const SLICE: usize = 1 << 20;
+
 impl Engine {
+    /// Another engine with the same state. A cut that is under way is abandoned.
+    ///
+    /// # Errors
+    /// The state does not fit together: see [`RestoreError`].
+    pub fn fork(&mut self) -> Result<Engine, RestoreError> {
+        let mut restore = Restore::new(Arc::clone(&self.policy), self.seed);
+        let mut pages = Vec::new();
+        self.begin_cut();
+        while self.copy_pages(SLICE, &mut pages) == CutProgress::More {
+            pages.drain(..).try_for_each(|page| restore.add(page))?;
+        }
+        pages.drain(..).try_for_each(|page| restore.add(page))?;
+        restore.finish()
+    }
+
     /// An engine that goes on where the one that was cut stood when the cut began: same counts, same places, same order
     /// of eviction and of sweeping.
     ///

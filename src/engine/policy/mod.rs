@@ -31,6 +31,7 @@ use super::decision::{QualityCode, ReasonSource};
 use super::entity::{Entity, EntityKind};
 use super::expr::{Condition, Number};
 use super::input::DeadLetterReason;
+use super::rollout::Rollout;
 use super::time::{Span, Timestamp};
 use super::verdict::Verdict;
 
@@ -343,6 +344,8 @@ pub struct LimitRule {
     pub penalty: Option<EntityKind>,
     /// Whether it acts.
     pub mode: Mode,
+    /// For whom it acts, when not for all; for the others it is in shadow.
+    pub rollout: Option<Rollout>,
 }
 
 /// One span of a limit.
@@ -395,6 +398,8 @@ pub struct Rule {
     pub case: Option<CaseRule>,
     /// Whether it acts.
     pub mode: Mode,
+    /// For whom it acts, when not for all; for the others it is in shadow.
+    pub rollout: Option<Rollout>,
 }
 
 /// What a rule does when it fires.

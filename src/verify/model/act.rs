@@ -2,13 +2,13 @@
 
 use super::judge::{Fired, Judged};
 use super::look::{LimitLook, Look, counts};
+use super::share::in_force;
 use super::{Answer, Hint, Model};
 use crate::engine::ban::{Ban, Origin};
 use crate::engine::case::{Case, CaseStatus};
 use crate::engine::decision::{DecisionId, ReasonSource};
 use crate::engine::entity::{Entity, EntityKind};
 use crate::engine::event::Event;
-use crate::engine::policy::Mode;
 use crate::engine::time::Span;
 use crate::engine::verdict::Verdict;
 
@@ -47,7 +47,8 @@ impl Model {
     fn count(&mut self, look: &LimitLook, asked: Option<Verdict>, verdict: Verdict, hand: &Hand<'_>) {
         let Some(key) = &look.key else { return };
         let rule = &self.policy.limits[look.rule];
-        if counts(rule, look, asked, verdict) || !look.sure {
+        let acts = in_force(rule.mode, rule.rollout, &rule.info.id, hand.event, hand.look);
+        if counts(rule, acts, look, asked, verdict) || !look.sure {
             for (span, counter) in rule.spans.iter().zip(&self.layout.spans[look.rule]) {
                 let quota = self.quotas.entry(counter.clone()).or_default().entry(key.clone()).or_default();
                 quota.record(&span.spec, hand.look.at.millis(), look.cost, look.sure);
@@ -122,7 +123,10 @@ impl Model {
     fn grow_case(&mut self, rule: usize, hand: &Hand<'_>, answer: &mut Answer) {
         let policy = std::sync::Arc::clone(&self.policy);
         let rule = &policy.rules[rule];
-        let case = rule.case.as_ref().filter(|_| rule.mode == Mode::Live);
+        let case = rule
+            .case
+            .as_ref()
+            .filter(|_| in_force(rule.mode, rule.rollout, &rule.info.id, hand.event, hand.look));
         if let Some((case, entity)) = case.and_then(|case| Some((case, entity(case.entity, hand)?))) {
             self.add_case(&rule.info, &case.proposal, entity, hand, answer);
         }

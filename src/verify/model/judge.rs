@@ -3,8 +3,9 @@
 use super::expected::{Expected, ExpectedReason};
 use super::look::{Except, Exception, Look, exception};
 use super::range::Range;
+use super::share::in_force;
 use crate::engine::event::Event;
-use crate::engine::policy::{Effect, KeyField, LimitRule, Mode, Policy, Rule, SharedAddress};
+use crate::engine::policy::{Effect, KeyField, LimitRule, Policy, Rule, SharedAddress};
 use crate::engine::time::Span;
 use crate::engine::verdict::Verdict;
 
@@ -89,7 +90,8 @@ impl Bench<'_> {
                 thresholds: refusal.maxima.clone(),
                 ..demand(&rule.info.id, verdict)
             };
-            if rule.mode != Mode::Live || except.is_some() {
+            let acts = in_force(rule.mode, rule.rollout, &rule.info.id, self.event, self.look);
+            if !acts || except.is_some() {
                 self.told.shadow.push(reason(own));
                 self.asked.push(None);
                 continue;
@@ -120,7 +122,8 @@ impl Bench<'_> {
             let rule = &self.policy.rules[fired.rule];
             let except = self.exception(&rule.info.id);
             if except != Some(Except::Exempt) {
-                self.rule(rule, fired, except.is_none() && rule.mode == Mode::Live, &mut sums);
+                let acts = in_force(rule.mode, rule.rollout, &rule.info.id, self.event, self.look);
+                self.rule(rule, fired, except.is_none() && acts, &mut sums);
             }
         }
         for (sum, family) in sums.iter_mut().zip(&self.policy.families) {

@@ -104,9 +104,14 @@ pub(super) fn refusal(spans: &[Reading]) -> Refusal {
 
 /// Whether a limit counts the event: always when it counts what it refused, else when it let it through and the event
 /// happens. A refusal that an exemption took back is none.
-pub(super) fn counts(rule: &LimitRule, look: &LimitLook, asked: Option<Verdict>, verdict: Verdict) -> bool {
-    let live = rule.mode == crate::engine::policy::Mode::Live;
-    let refused = look.refusal.is_some() && (asked.is_some() || !live);
+pub(super) fn counts(
+    rule: &LimitRule,
+    acts: bool,
+    look: &LimitLook,
+    asked: Option<Verdict>,
+    verdict: Verdict,
+) -> bool {
+    let refused = look.refusal.is_some() && (asked.is_some() || !acts);
     rule.count_refused || (!refused && verdict < Verdict::Reject)
 }
 

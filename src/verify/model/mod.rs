@@ -26,6 +26,7 @@ mod range;
 mod register;
 mod see;
 mod series;
+mod share;
 mod told;
 mod watch;
 

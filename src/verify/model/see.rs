@@ -16,6 +16,7 @@ use crate::engine::entity::{Entity, EntityKind};
 use crate::engine::event::{Arrival, Event};
 use crate::engine::input::{DeadLetterReason, Outcome};
 use crate::engine::policy::{Effect, Measure, Mode, OnEmpty, OnRepeat, Origin, Policy};
+use crate::engine::rollout::Rollout;
 use crate::engine::time::{Span, Timestamp};
 use crate::engine::verdict::Verdict;
 
@@ -255,7 +256,8 @@ impl Model {
             young(look, &rule.info.id, born, window, self.layout.longest);
             readings.push(reading);
         }
-        let (refused, sure) = self.follow(refuses(&readings), rule.mode, &rule.info.id, look, hint);
+        let (refused, sure) =
+            self.follow(refuses(&readings), open(rule.mode, rule.rollout), &rule.info.id, look, hint);
         let mut refusal = refused.then(|| refusal(&readings));
         if let (Some(refusal), Some(repeat)) = (&mut refusal, rule.on_repeat) {
             refusal.repeated = self.repeats(number, key, look.at, repeat);
@@ -357,7 +359,7 @@ impl Model {
                 continue;
             }
             let holds = expressions.holds(&rule.when.text, scope);
-            let (holds, _) = self.follow(holds, rule.mode, &rule.info.id, look, hint);
+            let (holds, _) = self.follow(holds, open(rule.mode, rule.rollout), &rule.info.id, look, hint);
             if holds {
                 let value = rule.value.as_ref().and_then(|value| expressions.number(&value.text, scope));
                 fired.push(Fired { rule: number, value, points: None });
@@ -373,6 +375,11 @@ impl Model {
         };
         self.policy.observations.iter().map(|pool| pool.conditions.each_ref().map(holds)).collect()
     }
+}
+
+/// Where what a rule says is told: of one that acts for a share only, it may be told as shadow.
+fn open(mode: Mode, rollout: Option<Rollout>) -> Mode {
+    if rollout.is_some() { Mode::Shadow } else { mode }
 }
 
 /// Points by which a crowd raises the prior, as told.

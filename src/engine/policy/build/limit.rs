@@ -41,6 +41,7 @@ impl Workshop<'_> {
         let on_repeat = self.on_repeat(raw, verdict);
         let penalty = dimension.and_then(|dimension| self.penalty(raw, dimension));
         let longest = spans.iter().flatten().map(|span| span.limit.window()).max();
+        let rollout = self.rollout(raw.rollout.as_ref(), mode, &raw.id.value);
         let about = About {
             id: &raw.id,
             code: &raw.code,
@@ -65,6 +66,7 @@ impl Workshop<'_> {
             on_empty: raw.on_empty.as_ref().map(|word| word.value.meaning()).unwrap_or_default(),
             penalty,
             mode,
+            rollout: rollout?,
         })
     }
 

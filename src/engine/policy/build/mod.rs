@@ -11,6 +11,7 @@ mod identity;
 mod limit;
 mod pool;
 mod quantity;
+mod rollout;
 mod rule;
 mod score;
 mod settings;

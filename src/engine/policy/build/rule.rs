@@ -27,6 +27,11 @@ impl Workshop<'_> {
         let effect = self.effect(raw);
         let value = raw.value.as_ref().map(|value| self.number(value, Reads::All));
         let case = raw.case.as_ref().map(|case| self.case(case));
+        let rollout = self.rollout(raw.rollout.as_ref(), mode, &raw.id.value);
+        if let (Some(written), Some(_)) = (&raw.rollout, &raw.evidence) {
+            let message = "evidence of a crowd is weighed over all of it: there is no share of it to act on";
+            self.report.error(written.at, message);
+        }
         let about = About {
             id: &raw.id,
             code: &raw.code,
@@ -47,6 +52,7 @@ impl Workshop<'_> {
             threshold: raw.threshold,
             case: case.map_or(Some(None), |case| case.map(Some))?,
             mode,
+            rollout: rollout?,
         })
     }
 

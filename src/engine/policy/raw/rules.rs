@@ -79,6 +79,8 @@ pub struct RawLimit {
     pub owner: Option<String>,
     /// Whether it acts. Default live.
     pub mode: Option<At<RawMode>>,
+    /// For which share of all entities it acts; for the others it is in shadow. Default: for all.
+    pub rollout: Option<At<RawRollout>>,
     /// Its tests: an honest heavy user who passes, an abuser who is stopped.
     #[serde(default)]
     pub tests: Vec<At<RawTest>>,
@@ -185,9 +187,23 @@ pub struct RawRule {
     pub owner: Option<String>,
     /// Whether it acts. Default live.
     pub mode: Option<At<RawMode>>,
+    /// For which share of all entities it acts; for the others it is in shadow. Default: for all. Not of a rule with
+    /// `evidence`.
+    pub rollout: Option<At<RawRollout>>,
     /// Its tests: an honest heavy user who passes, an abuser who is stopped.
     #[serde(default)]
     pub tests: Vec<At<RawTest>>,
+}
+
+/// For which share of all entities a limit or rule acts. Which they are is a hash of its id and theirs: the same after a
+/// restart or a reload, another sample for each rule, and a larger share only adds to a smaller one.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawRollout {
+    /// The share in percent, above 0 and at most 100, with two decimals at most.
+    pub percent: At<f64>,
+    /// Entities of which kind: user, device, ip or target. An event without one is in shadow. Default user.
+    pub by: Option<At<String>>,
 }
 
 /// The case a rule keeps.

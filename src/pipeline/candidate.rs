@@ -1,0 +1,182 @@
+//! A candidate policy beside the live one: the same engine a second time over the same batches, with state of its own.
+//!
+//! ```text
+//!  batch -> live engine      -> decisions, bans, cases, journal   (told, hashed into the chain)
+//!        -> candidate engine -> what it would have decided otherwise -> risk.shadow.v1 of the same transaction
+//! ```
+//!
+//! Its state begins as a copy of the live one, with the candidate taking effect there: counters that both policies have,
+//! bans, penalties and exemptions are as they were; counters that are new say `warming_up`. It is in no checkpoint, so a
+//! start of the process, or a takeover, copies anew: each record says since when. Nothing of it reaches the chain, and
+//! what goes wrong in it ends it alone; it is begun again once the policy is another one.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use crate::engine::policy::Policy;
+use crate::engine::time::Timestamp;
+use crate::engine::verdict::Verdict;
+use crate::engine::{Input, Outputs};
+use crate::metrics;
+use crate::stream::{Coordinates, OutBatch, TopicNames};
+use crate::wire::decision;
+use crate::wire::interaction::DecodeLimits;
+use crate::wire::shadow;
+
+use super::commit::Job;
+use super::replica::Work;
+use super::score::{Decided, Inputs, Report, Scorer};
+use super::shard::words_of;
+
+/// The candidate that is configured now; `None` while there is none that can be used.
+pub type CandidatePolicy = Arc<dyn Fn() -> Option<Arc<Policy>> + Send + Sync>;
+
+/// How the verdicts of a batch compare: the live one's, the candidate's, how often. `None` is not decided, as where an
+/// event is a duplicate to one of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Compared(BTreeMap<(Option<Verdict>, Option<Verdict>), u64>);
+
+impl Compared {
+    /// Each pair that occurred.
+    pub fn each(&self) -> impl Iterator<Item = ((Option<Verdict>, Option<Verdict>), u64)> {
+        self.0.iter().map(|(pair, count)| (*pair, *count))
+    }
+
+    fn count(&mut self, live: Option<Verdict>, candidate: Option<Verdict>) {
+        *self.0.entry((live, candidate)).or_default() += 1;
+    }
+}
+
+/// See the module.
+pub struct Candidate {
+    policy: CandidatePolicy,
+    names: TopicNames,
+    limits: DecodeLimits,
+    running: Option<Running>,
+    /// Hash of the policy with which it failed: not tried again.
+    failed: Option<Arc<str>>,
+}
+
+struct Running {
+    scorer: Scorer,
+    /// When its state was copied, by the stream's time; `None` where that was before the first event.
+    since: Option<Timestamp>,
+    /// What it would have told: never sent.
+    untold: OutBatch,
+}
+
+impl Candidate {
+    /// One that begins with the next batch.
+    pub fn new(policy: CandidatePolicy, names: TopicNames, limits: DecodeLimits) -> Self {
+        Self { policy, names, limits, running: None, failed: None }
+    }
+
+    /// Before a batch is scored live: begins, or takes another policy on.
+    pub fn prepare(&mut self, live: &mut Scorer, report: &mut Report) {
+        let wanted = (self.policy)().filter(|policy| self.failed.as_ref() != Some(&policy.hash));
+        let Some(wanted) = wanted else { return };
+        let holds = self.running.as_ref().map(|running| Arc::clone(&running.scorer.engine().policy().hash));
+        if holds.as_ref() != Some(&wanted.hash) {
+            let hash = Arc::clone(&wanted.hash);
+            match guarded(|| self.take_on(wanted, live)) {
+                Ok(()) => {}
+                Err(why) => self.fail(hash, &why),
+            }
+        }
+        report.decided = self.running.is_some().then(Vec::new);
+    }
+
+    /// A candidate that runs goes on with its state, as after a reload; else it begins as a copy of the live one.
+    fn take_on(&mut self, policy: Arc<Policy>, live: &mut Scorer) -> Result<(), String> {
+        let hash = Arc::clone(&policy.hash);
+        if let Some(running) = &mut self.running {
+            running.scorer.engine_mut().apply(Input::Policy(policy), &mut Outputs::default());
+            tracing::info!(%hash, "another candidate goes on with the state of the one before");
+            return Ok(());
+        }
+        let mut engine = live.engine_mut().fork().map_err(|error| error.to_string())?;
+        engine.apply(Input::Policy(policy), &mut Outputs::default());
+        let since = Some(engine.now()).filter(|now| *now > Timestamp::default());
+        let scorer = Scorer::new(engine, self.names.clone(), self.limits);
+        self.running = Some(Running { scorer, since, untold: OutBatch::default() });
+        metrics::candidate_runs(Some(since.unwrap_or_default()));
+        tracing::info!(%hash, since = since.map(|at| at.to_string()), "a candidate runs beside the live policy, on a copy of its state");
+        Ok(())
+    }
+
+    /// After a batch was scored live: scores it too, and adds what it would have decided otherwise.
+    pub fn score(&mut self, work: &Work<'_>, skip: &BTreeSet<Coordinates>, live: &mut Scorer, job: &mut Job) {
+        let (Some(running), Some(decided)) = (&mut self.running, job.report.decided.take()) else { return };
+        let inputs = Inputs {
+            policy: None,
+            ticks: &work.entry.ticks,
+            batch: work.batch,
+            skip,
+            decided_at: work.decided_at,
+        };
+        let mark = job.out.mark();
+        let hash = Arc::clone(&running.scorer.engine().policy().hash);
+        match guarded(|| running.against(&decided, &inputs, live, &mut job.out)) {
+            Ok(compared) => job.report.compared = compared,
+            Err(why) => {
+                job.out.rewind(mark);
+                self.fail(hash, &why);
+            }
+        }
+    }
+
+    /// It is ended; the live stream goes on.
+    fn fail(&mut self, hash: Arc<str>, why: &str) {
+        tracing::error!(%hash, %why, "the candidate failed and is ended; it begins anew with another policy or process");
+        self.running = None;
+        self.failed = Some(hash);
+        metrics::candidate_runs(None);
+    }
+
+    /// Tells the memory of its state.
+    pub fn account(&self) {
+        if let Some(running) = &self.running {
+            let tables = running.scorer.engine().accounts();
+            metrics::candidate_bytes(tables.iter().map(|table| table.stats.bytes).sum());
+        }
+    }
+}
+
+impl Running {
+    fn against(
+        &mut self,
+        live: &[Decided],
+        inputs: &Inputs<'_>,
+        teller: &mut Scorer,
+        out: &mut OutBatch,
+    ) -> Result<Compared, String> {
+        self.untold.clear();
+        let mut report = Report { decided: Some(Vec::new()), ..Report::default() };
+        self.scorer.apply(inputs, &mut self.untold, &mut report);
+        let mut open: HashMap<Coordinates, Verdict> =
+            live.iter().map(|decided| (decided.at, decided.verdict)).collect();
+        let mut compared = Compared::default();
+        let hash = Arc::clone(&teller.engine().policy().hash);
+        for theirs in report.decided.unwrap_or_default() {
+            let actual = open.remove(&theirs.at);
+            compared.count(actual, Some(theirs.verdict));
+            if let Some(actual) = actual.filter(|actual| *actual != theirs.verdict) {
+                let untold = self.untold.get(theirs.record);
+                let decision = decision::decode(untold.value).map_err(|error| error.to_string())?;
+                let told = shadow::of_candidate(decision, actual, &hash, self.since);
+                teller.tell_candidate(&told, untold.key, out);
+            }
+        }
+        open.values().for_each(|verdict| compared.count(Some(*verdict), None));
+        Ok(compared)
+    }
+}
+
+/// A panic is a reason in words like any other error.
+fn guarded<T>(run: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(words_of(&*panic)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,145 @@
+//! A candidate beside a replica, without a broker. Its verdicts are worked out by hand.
+
+use std::sync::Mutex;
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::engine::Engine;
+use crate::engine::key::HashSeed;
+use crate::engine::policy::load::load;
+use crate::pipeline::{Batch, Entry, Line, Positions, Replica, Taken};
+use crate::stream::{self, RecordBatch, Topic};
+use crate::wire::journal::JournalKind;
+
+const T: i64 = 1_750_000_000_000;
+
+fn policy(max: u32, verdict: &str) -> Arc<Policy> {
+    let text = format!(
+        "version: 1\nlimits:\n  - {{ id: pace, key: [user], window: 1m, max: {max}, verdict: {verdict}, code: P, text: t, source: s, owner: o }}\n"
+    );
+    load(&[("p.yaml".to_owned(), text)]).unwrap_or_else(|problems| panic!("{}", problems[0])).policy
+}
+
+/// A shard without a broker, with a candidate that can be set.
+struct Bench {
+    replica: Replica,
+    candidate: Candidate,
+    wanted: Arc<Mutex<Option<Arc<Policy>>>>,
+    next: i64,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let names = TopicNames::with_prefix("");
+        let (engine, limits) = (Engine::new(policy(1, "challenge"), HashSeed(1, 2)), DecodeLimits::default());
+        let scorer = Scorer::new(engine, names.clone(), limits);
+        let line = Line::begin("l".into(), Positions::new(), "b".into());
+        let wanted = Arc::new(Mutex::new(None));
+        let policy = Arc::clone(&wanted);
+        let policy = move || -> Option<Arc<Policy>> { policy.lock().expect("whole").clone() };
+        Self {
+            replica: Replica::new(scorer, line, names.clone(), 0),
+            candidate: Candidate::new(Arc::new(policy), names, limits),
+            wanted,
+            next: 0,
+        }
+    }
+
+    fn wish(&self, policy: Arc<Policy>) {
+        *self.wanted.lock().expect("whole") = Some(policy);
+    }
+
+    /// One batch of likes by a user at these seconds, as the shard does it.
+    fn likes(&mut self, secs: &[i64]) -> Job {
+        let mut records = RecordBatch::default();
+        for second in secs {
+            let (at, offset) = (T + second * 1000, self.next);
+            self.next += 1;
+            let event = json!({"event_id": format!("e{offset}"), "occurred_at": at, "action": "like", "user_id": "u"});
+            let place = Coordinates { topic: Topic::Interactions, partition: 0, offset };
+            records.push(place, stream::Timestamp::Append(at), None, Some(event.to_string().as_bytes()));
+        }
+        let batch = Batch::from(&self.replica.line.positions, vec![Arc::new(records)]);
+        let entry = Entry {
+            kind: JournalKind::Batch,
+            policy: self.replica.scorer.engine().policy().hash.to_string(),
+            ticks: Vec::new(),
+            ranges: batch.ranges(),
+            skipped: Vec::new(),
+        };
+        let decided_at = Timestamp::from_millis(T + 99_000);
+        let work = Work { entry: &entry, policy: None, batch: &batch, taken: Taken::NOTHING, decided_at };
+        let (mut job, skip) = (Job::default(), BTreeSet::new());
+        self.candidate.prepare(&mut self.replica.scorer, &mut job.report);
+        self.replica.lead(&work, &skip, &mut job);
+        self.candidate.score(&work, &skip, &mut self.replica.scorer, &mut job);
+        job
+    }
+}
+
+fn told(job: &Job, topic: Topic) -> Vec<Value> {
+    let of = job.out.iter().filter(|record| record.topic == topic);
+    of.map(|record| serde_json::from_slice(record.value.expect("a value")).expect("JSON")).collect()
+}
+
+fn pairs(job: &Job) -> Vec<(&'static str, &'static str, u64)> {
+    let name = |verdict: Option<Verdict>| verdict.map_or("none", Verdict::name);
+    job.report.compared.each().map(|((live, theirs), count)| (name(live), name(theirs), count)).collect()
+}
+
+/// Live allows one a minute, the candidate three. It begins with the second batch, and knows of the like in the first.
+#[test]
+fn it_tells_what_it_would_have_decided_otherwise_and_changes_nothing() {
+    let (mut with, mut without) = (Bench::new(), Bench::new());
+    let first = with.likes(&[0]);
+    assert_eq!(pairs(&first), []);
+    with.wish(policy(3, "reject"));
+    let second = with.likes(&[1, 2, 3, 4]);
+    assert_eq!(pairs(&second), [("challenge", "allow", 2), ("challenge", "reject", 2)]);
+    let shadow = told(&second, Topic::Shadow);
+    let verdicts: Vec<&Value> = shadow.iter().map(|record| &record["candidate"]["would_be"]).collect();
+    assert_eq!(verdicts, ["allow", "allow", "reject", "reject"]);
+    let decisions = told(&second, Topic::Decisions);
+    for (shadow, decision) in shadow.iter().zip(&decisions) {
+        assert_eq!(shadow["decision_id"], decision["decision_id"]);
+        assert_eq!(
+            (&shadow["actual_verdict"], &shadow["policy"]),
+            (&json!("challenge"), &decision["policy"])
+        );
+        assert_eq!((&shadow["candidate"]["since"], &shadow["would_add"]), (&json!(T), &json!([])));
+        assert_eq!(shadow["candidate"]["policy"], policy(3, "reject").hash.to_string());
+    }
+    // What both agree on is counted and not told.
+    let third = with.likes(&[70]);
+    assert_eq!((pairs(&third), told(&third, Topic::Shadow).len()), (vec![("allow", "allow", 1)], 0));
+
+    let alone = [without.likes(&[0]), without.likes(&[1, 2, 3, 4]), without.likes(&[70])];
+    assert_eq!(with.replica.line, without.replica.line, "the chain is the same");
+    for (with, alone) in [first, second, third].iter().zip(&alone) {
+        for topic in [Topic::Decisions, Topic::Journal] {
+            assert_eq!(told(with, topic), told(alone, topic));
+        }
+        assert_eq!(with.offsets, alone.offsets);
+    }
+}
+
+/// A panic in it ends it: what it had written of the batch is taken back, and live goes on. Another policy begins anew.
+#[test]
+fn one_that_panics_is_ended_alone() {
+    let mut bench = Bench::new();
+    bench.wish(policy(3, "reject"));
+    assert_eq!(pairs(&bench.likes(&[0])), [("allow", "allow", 1)]);
+    let running = bench.candidate.running.take().expect("it runs");
+    let panics = |at: Coordinates| assert_ne!(at.offset, 2, "as it was asked to");
+    let scorer = running.scorer.probed(Some(Arc::new(panics)));
+    bench.candidate.running = Some(Running { scorer, ..running });
+    let job = bench.likes(&[1, 2]);
+    assert_eq!((told(&job, Topic::Decisions).len(), told(&job, Topic::Shadow).len()), (2, 0));
+    assert_eq!((told(&job, Topic::Journal).len(), pairs(&job)), (1, vec![]));
+    assert_eq!(pairs(&bench.likes(&[3])), [], "the same policy is not tried again");
+    bench.wish(policy(5, "reject"));
+    let job = bench.likes(&[4, 5]);
+    assert_eq!(pairs(&job), [("challenge", "allow", 2)]);
+    assert_eq!(told(&job, Topic::Shadow)[0]["candidate"]["since"], json!(T + 3_000));
+}
