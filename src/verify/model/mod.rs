@@ -46,7 +46,7 @@ use self::series::Series;
 use self::watch::Watch;
 use crate::engine::ban::{Ban, BanChange};
 use crate::engine::case::Case;
-use crate::engine::entity::EntityKind;
+use crate::engine::entity::{Entity, EntityKind};
 use crate::engine::input::Outcome;
 use crate::engine::policy::Policy;
 use crate::engine::time::{Span, Timestamp};
@@ -178,7 +178,13 @@ impl Model {
         self.cases.taken_over();
     }
 
-    /// Ids of the open cases.
+    /// Rules and entities of whose case only the engine can know how many events it has: an event that nobody told of may
+    /// or may not have belonged to it. So until the case is taken over again.
+    pub fn doubted_cases(&self) -> &BTreeSet<(String, Entity)> {
+        self.cases.doubted()
+    }
+
+    /// Ids of the open cases that are not in doubt.
     pub fn open_cases(&self) -> Vec<String> {
         self.cases.open()
     }
