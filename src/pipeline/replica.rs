@@ -105,7 +105,7 @@ impl Replica {
                 self.scorer.engine_mut().restore_cases(cases);
             }
             JournalKind::Ready => {
-                self.scorer.engine_mut().cases_taken_over();
+                self.scorer.engine_mut().warmed_up();
                 self.tell_differences(out, report);
             }
             JournalKind::Batch | JournalKind::Warm => {

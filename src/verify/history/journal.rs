@@ -26,6 +26,8 @@ pub(super) struct Lines {
     pub(super) told: BTreeMap<Lane, Vec<Span>>,
     /// By lane: the newest position.
     pub(super) positions: BTreeMap<Lane, i64>,
+    /// Whether state began anew after something was told.
+    pub(super) began_anew: bool,
 }
 
 impl Lines {
@@ -204,6 +206,7 @@ impl<'l> Line<'l> {
             self.violate("journal lineage", place, format!("a reset inside of lineage {}", record.lineage));
         }
         self.verdict.count("resets", 1);
+        self.lines.began_anew |= self.before.is_some();
         let told = record.positions.iter().map(|at| ((at.topic.clone(), at.partition), at.offset));
         let told: BTreeMap<Lane, i64> = told.collect();
         for (lane, start) in &told {

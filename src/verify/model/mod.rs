@@ -110,6 +110,8 @@ pub struct Model {
     feedback: HashMap<String, Timestamp>,
     now: Timestamp,
     started_at: Option<Timestamp>,
+    /// When state that began anew was warm.
+    warmed_at: Option<Timestamp>,
     blind: bool,
 }
 
@@ -137,6 +139,7 @@ impl Model {
             feedback: HashMap::new(),
             now: Timestamp::default(),
             started_at: None,
+            warmed_at: None,
             blind: false,
         }
     }
@@ -176,6 +179,7 @@ impl Model {
     /// State that began anew is warm: all that comes counts in its case.
     pub fn warm(&mut self) {
         self.cases.taken_over();
+        self.warmed_at = Some(self.now);
     }
 
     /// Rules and entities of whose case only the engine can know how many events it has: an event that nobody told of may
