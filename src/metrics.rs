@@ -21,6 +21,7 @@ const DECISIONS: &str = "weir_decisions_total";
 const QUALITY: &str = "weir_decision_quality_total";
 const RULE_HITS: &str = "weir_rule_hits_total";
 const DEAD_LETTERS: &str = "weir_dead_letters_total";
+const POISONED: &str = "weir_poisoned_input";
 const COMMIT: &str = "weir_commit_seconds";
 const COMMITS: &str = "weir_commits_total";
 const BATCH_RECORDS: &str = "weir_batch_records";
@@ -98,6 +99,7 @@ pub const ALL: &[Metric] = &[
     counts(QUALITY, "Decisions that were less exact or complete than usual, by code."),
     counts(RULE_HITS, "Decisions that name the rule or limit, by rule and mode (live, shadow)."),
     counts(DEAD_LETTERS, "Records that could not be decided, by reason."),
+    shows(POISONED, "1 while most of the last records could not be decided."),
     spreads(COMMIT, COMMIT_BUCKETS, "Time from the end of a batch to its committed transaction."),
     counts(COMMITS, "Ends of transactions by result: committed, aborted, unknown."),
     spreads(BATCH_RECORDS, RECORD_BUCKETS, "Records in a batch."),
@@ -214,6 +216,11 @@ pub fn outcome(outcome: Outcome, n: u64) {
 
 fn dead_letters(reason: DeadLetterReason, n: u64) {
     counter!(DEAD_LETTERS, "reason" => reason.name()).increment(n);
+}
+
+/// Whether most of the last records could not be decided.
+pub fn poisoned(poisoned: bool) {
+    gauge!(POISONED).set(f64::from(u8::from(poisoned)));
 }
 
 /// `n` decisions had this verdict.

@@ -4,6 +4,7 @@
 //! policy. SIGTERM and Ctrl-C end it after the batch under way; SIGHUP reads the policy again.
 
 mod begin;
+mod poison;
 mod reload;
 mod telling;
 mod watch;
@@ -138,7 +139,7 @@ impl Service {
             ticks: true,
         });
         let seed = setup::seed(&self.config);
-        let telling = Telling::new(Arc::clone(&self.serving));
+        let telling = Telling::new(Arc::clone(&self.serving), Arc::clone(&self.readiness));
         let record_max = usize::try_from(self.config.kafka.record_bytes_max).unwrap_or(usize::MAX);
         let around = Surroundings {
             policy: &|| self.policy.load_full(),
