@@ -13,7 +13,7 @@ use crate::engine::case::{Case, CaseStatus};
 use crate::engine::cases::Cases;
 use crate::engine::policy::Policy;
 use crate::engine::time::{Span, Timestamp};
-use crate::stream::{StreamError, Topic, TopicNames};
+use crate::stream::Topic;
 use crate::wire::ban::BanRecord;
 use crate::wire::case::CaseRecord;
 use crate::wire::journal::JournalKind;
@@ -21,8 +21,9 @@ use crate::wire::journal::JournalKind;
 use super::batch::Batch;
 use super::commit::Job;
 use super::follow::Foundry;
-use super::line::{Entry, Line, Positions, Range, Taken};
+use super::line::{Entry, Line, Range, Taken};
 use super::logs::{FollowError, Logs};
+use super::lost::{LostInputs, go_over};
 use super::positions::beginning;
 use super::replica::{Replica, Work};
 use super::score::Report;
@@ -45,41 +46,37 @@ const WARMING: [Topic; 2] = [Topic::Interactions, Topic::Feedback];
 type Offsets = [Vec<i64>; WARMING.len()];
 
 /// Makes state anew, under a policy and at positions that the logs tell; what is to be told of it is put into `job`.
-/// `now` is where the longest window ends.
+/// `now` is where the longest window ends. Inputs that are lost are gone over where that was `accepted`.
 ///
 /// # Errors
-/// The brokers do not answer, inputs cannot be read, or what is to be read next is not held.
+/// The brokers do not answer, inputs cannot be read, or what is to be read next is not held and that was not accepted.
 pub fn reset(
     foundry: &Foundry,
     logs: &mut impl Logs,
     policy: Arc<Policy>,
     now: Timestamp,
+    accepted: bool,
     job: &mut Job,
 ) -> Result<Replica, FollowError> {
-    let positions = beginning(logs, &foundry.names)?;
-    all_held(logs, &foundry.names, &positions)?;
+    let mut positions = beginning(logs, &foundry.names)?;
+    // What was not read yet and is not held any more, or not yet: that is not for a machine to decide.
+    let lost = LostInputs::find(logs, &foundry.names, &positions)?;
+    if !lost.is_empty() && !accepted {
+        return Err(FollowError::Lost(lost));
+    }
+    lost.tell();
+    lost.begin_anew(&mut positions);
     let line = Line::begin(format!("{now}-{}", foundry.shard), positions, foundry.basis.clone());
     let replica = foundry.replica(Engine::new(Arc::clone(&policy), foundry.seed), line);
     let mut renewal = Renewal { replica, job, policy };
     renewal.add(JournalKind::Reset, &[], &Batch::default(), Taken::NOTHING);
+    go_over(&lost, &mut renewal.replica, renewal.job);
     renewal.commands(logs)?;
     renewal.bans(logs)?;
     renewal.cases(logs, now)?;
     renewal.inputs(logs, now)?;
     renewal.add(JournalKind::Ready, &[], &Batch::default(), Taken::NOTHING);
     Ok(renewal.replica)
-}
-
-/// What was not read yet and is not held any more, or not yet, was lost: to go on without it is not for a machine to decide.
-fn all_held(logs: &mut impl Logs, names: &TopicNames, positions: &Positions) -> Result<(), FollowError> {
-    for (&(topic, partition), &offset) in positions {
-        let (low, high) = logs.held(topic, partition)?;
-        if !(low..=high).contains(&offset) {
-            let topic = names.get(topic).to_owned();
-            return Err(StreamError::OffsetOutOfRange { topic, partition, offset, low, high }.into());
-        }
-    }
-    Ok(())
 }
 
 /// A reset under way.

@@ -44,7 +44,8 @@ fn serve(args: &RunArgs) -> Result<(), Failure> {
     check_properties(&config)?;
     let found = policy::configured(&config)?;
     let loaded = found.load_or_fail()?;
-    let service = Service::new(config, loaded.policy);
+    let service =
+        Service { accept_lost_inputs: args.accept_lost_inputs, ..Service::new(config, loaded.policy) };
     service.run(found.dir)
 }
 
@@ -66,6 +67,7 @@ struct Service {
     serving: Arc<Serving>,
     readiness: Arc<Readiness>,
     stop: Arc<AtomicBool>,
+    accept_lost_inputs: bool,
 }
 
 impl Service {
@@ -84,6 +86,7 @@ impl Service {
             serving: Arc::new(serving),
             readiness: Arc::new(readiness),
             stop: Arc::new(AtomicBool::new(false)),
+            accept_lost_inputs: false,
         }
     }
 
@@ -137,6 +140,7 @@ impl Service {
             lead_span: self.config.batch.lead_span,
             checkpoint_every: setup::lasting(self.config.state.checkpoint_interval),
             ticks: true,
+            accept_lost_inputs: self.accept_lost_inputs,
         });
         let seed = setup::seed(&self.config);
         let telling = Telling::new(Arc::clone(&self.serving), Arc::clone(&self.readiness));

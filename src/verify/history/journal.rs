@@ -79,6 +79,7 @@ impl<'l> Line<'l> {
             self.succession(place, record);
             match record.kind {
                 JournalKind::Batch => self.batch(place, record),
+                JournalKind::Lost => self.lost(place, record),
                 JournalKind::Reset => self.reset(place, record),
                 JournalKind::Warm | JournalKind::Bans | JournalKind::Ready => {}
             }
@@ -175,6 +176,24 @@ impl<'l> Line<'l> {
                 );
                 self.violate("skipped", place, text);
             }
+        }
+        self.positions(place, record, after);
+    }
+
+    /// Inputs that were gone over because they are lost.
+    fn lost(&mut self, place: &Place, record: &JournalRecord) {
+        let mut after = self.positions.clone();
+        for range in &record.ranges {
+            let lane = (range.topic.clone(), range.partition);
+            self.verdict.count("offsets that were lost, as was accepted", range.to.abs_diff(range.from));
+            if self.positions.get(&lane).is_some_and(|known| *known != range.from) {
+                let text = format!(
+                    "{}-{} is lost from {} on, which is not where it stood",
+                    lane.0, lane.1, range.from
+                );
+                self.violate("range gap", place, text);
+            }
+            after.insert(lane, range.to);
         }
         self.positions(place, record, after);
     }

@@ -149,7 +149,7 @@ impl<'r> Replay<'r> {
                 JournalKind::Batch | JournalKind::Warm => self.batch(record),
                 JournalKind::Bans => self.take_bans(record),
                 JournalKind::Ready => self.ready(place),
-                JournalKind::Reset => {}
+                JournalKind::Reset | JournalKind::Lost => {}
             }
             if self.model.as_ref().is_some_and(Model::is_blind) {
                 self.verdict.count("journals that the model cannot follow past an eviction", 1);
