@@ -1,7 +1,7 @@
 //! Reset: state begins anew where none can be restored. What is told again is told as a new line of the journal.
 //!
-//! Bans and cases come from their topics and the commands from the beginning of theirs; the inputs of the longest window are
-//! applied untold. All of it is journalled in one transaction, so that a follower comes to the same state. Inputs that
+//! Bans and cases come from their topics and the commands from the beginning of theirs; the inputs of the longest window, and
+//! those whose decisions may still be revised, are applied untold. All of it is journalled in one transaction, so that a follower comes to the same state. Inputs that
 //! are no longer held cannot warm anything up: decisions say `warming_up` until the window has passed.
 
 use std::collections::BTreeSet;
@@ -139,8 +139,7 @@ impl Renewal<'_> {
 
     /// What happened in the longest window, in slices of append time: interactions, then what was learnt of decisions.
     fn inputs(&mut self, logs: &mut impl Logs, now: Timestamp) -> Result<(), FollowError> {
-        let window = self.replica.scorer.engine().longest_window();
-        let mut at = now.before(window).before(self.policy.settings.grace);
+        let mut at = now.before(reach(&self.policy));
         let mut from = self.at_time(logs, at)?;
         let end = WARMING.map(|topic| self.ends(topic));
         let (mut slice, mut read) = (SLICE, 0);
@@ -198,6 +197,13 @@ impl Renewal<'_> {
     }
 }
 
+/// How far back state is warmed up: over the longest window, and over all that may still be revised. Campaigns and the
+/// decisions that they correct are known again only from events that are applied again.
+fn reach(policy: &Policy) -> Span {
+    let settings = &policy.settings;
+    Engine::longest_window_of(policy).max(settings.retroactive_window).plus(settings.grace)
+}
+
 /// Whether a case is open, or can still be decided, or was decided so lately that it settles its matter.
 fn matters(case: &Case, now: Timestamp) -> bool {
     match case.status {
@@ -214,4 +220,29 @@ fn count(from: &Offsets, to: &Offsets) -> i64 {
 fn ranges(topic: Topic, from: &[i64], to: &[i64]) -> Vec<Range> {
     let each = (0..).zip(from.iter().zip(to)).filter(|(_, (from, to))| from < to);
     each.map(|(partition, (from, to))| Range { topic, partition, from: *from, to: *to }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::policy::load::load;
+
+    fn policy(retroactive: &str) -> Arc<Policy> {
+        let text = format!(
+            "version: 1\ntime: {{ grace: 5s, skew: 2s, max_skew: 1m }}\n\
+             retroactive: {{ window: {retroactive}, budget: 1MB }}\n\
+             signals:\n  - {{ name: day, key: [user], window: 24h, count: {{}} }}\n"
+        );
+        load(&[("p.yaml".to_owned(), text)]).expect("valid").policy
+    }
+
+    #[test]
+    fn what_may_still_be_revised_is_known_again() {
+        let grace = Span::from_secs(5);
+        let of_windows = Engine::longest_window_of(&policy("2h")).plus(grace);
+        assert!(of_windows > Span::from_secs(24 * 3600), "{of_windows}");
+        assert_eq!(reach(&policy("2h")), of_windows);
+        assert_eq!(reach(&policy("24h")), of_windows);
+        assert_eq!(reach(&policy("48h")), Span::from_secs(48 * 3600).plus(grace));
+    }
 }
