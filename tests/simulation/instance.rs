@@ -153,6 +153,7 @@ impl Instance {
     fn take_over(&mut self, from: Start, foundry: &Foundry, seen: &mut Seen) {
         seen.takeovers += 1;
         let (mut logs, epoch) = (self.logs(), self.broker.borrow_mut().open());
+        seen.lost += u64::from(is_lost(&self.broker.borrow()));
         let from = match from {
             Start::Anew(_) => self.start(foundry, &mut logs, seen),
             from => from,
@@ -175,7 +176,6 @@ impl Instance {
         });
         let lost = LostInputs::find(&mut logs, &foundry.names, &replica.line.positions).expect("it is asked");
         if !lost.is_empty() {
-            seen.lost += 1;
             let mut job = Job::default();
             go_over(&lost, &mut replica, &mut job);
             jobs.push_back((job, 0));
@@ -327,6 +327,11 @@ impl Owner {
         let end = self.jobs.pop_front().and_then(|(job, _)| job.end);
         self.committed = end.map(|(seq, _)| seq).or(self.committed);
     }
+}
+
+/// Whether inputs are gone that nobody has read.
+fn is_lost(broker: &Broker) -> bool {
+    broker.committed.iter().any(|((topic, partition), next)| *next < broker.log(*topic, *partition).low)
 }
 
 /// The chains of all records of the journal.
