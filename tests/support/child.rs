@@ -32,7 +32,7 @@ pub const SHORT: Duration = SESSION;
 /// How long a process stands still: longer than that.
 pub const STALL: Duration = Duration::from_millis(4_500);
 /// Records that the client holds where there is little room.
-pub const QUEUE: i64 = 25;
+pub const QUEUE: i64 = 10;
 pub const SEED: HashSeed = HashSeed(3, 4);
 /// What tells a process of this binary what to do.
 pub const ORDERS: &str = "WEIR_TEST_CHILD";
