@@ -161,6 +161,9 @@ Stop it with SIGTERM or Ctrl-C: the batch under way is committed first. SIGHUP r
 At the start Kafka must answer within 20 seconds (else it ends with 69) and the topics must be there (else with 1).
 Once it runs, an outage is waited out, and /readyz says what is missing.
 
+Inputs that were to be read next and are no longer held end it with their offsets: with --accept-lost-inputs it goes on
+without them, and the journal, the log and weir_lost_inputs_total tell what was lost.
+
 Examples:
   weir run
   weir run --config /etc/weir/weir.toml --brokers kafka-1:9092,kafka-2:9092
@@ -262,6 +265,9 @@ pub struct RunArgs {
     /// Where to serve /metrics, /healthz, /readyz and /v1/subjects, or `off`
     #[arg(long, value_name = "ADDRESS", env = "WEIR_LISTEN")]
     pub listen: Option<String>,
+    /// Go on where inputs are lost that nobody has read: told, counted and journalled; for the first takeover only
+    #[arg(long)]
+    pub accept_lost_inputs: bool,
 }
 
 impl RunArgs {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::engine::time::Timestamp;
+use crate::engine::time::{Span, Timestamp};
 
 /// The wall clock, in UTC. A clock set before 1970 reads as 1970.
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the wall clock")]
@@ -71,9 +71,72 @@ impl Stopwatch {
     }
 }
 
+/// A wall clock that moves by more than this against the monotonic one has jumped: it was set, not slewed.
+const JUMP: Span = Span::from_secs(60);
+
+/// The wall clock while it goes on steadily. One that was set from one moment to the next is not believed: time goes on from
+/// where it was, by the monotonic clock, until both agree again. A ban must neither end nor stay because of a clock.
+#[derive(Debug)]
+pub struct SteadyClock {
+    /// The wall clock at a moment when it was believed.
+    at: Timestamp,
+    since: Stopwatch,
+    jumped: bool,
+}
+
+impl SteadyClock {
+    /// Believes the wall clock as it is now.
+    pub fn start() -> Self {
+        Self { at: now(), since: Stopwatch::start(), jumped: false }
+    }
+
+    /// The time now, and whether the wall clock is found to have jumped since it was last asked.
+    pub fn now(&mut self) -> (Timestamp, bool) {
+        let wall = now();
+        let (time, jumped) = steady(self.at, self.since.elapsed(), wall);
+        if !jumped {
+            (self.at, self.since) = (wall, Stopwatch::start());
+        }
+        let is_news = jumped && !self.jumped;
+        if is_news {
+            tracing::error!(%wall, steady = %time, "the wall clock jumped: it is not followed until it is right again");
+        }
+        self.jumped = jumped;
+        (time, is_news)
+    }
+}
+
+/// The wall clock, or the time that has passed since it was believed where it differs too much; and whether it does.
+fn steady(at: Timestamp, elapsed: Duration, wall: Timestamp) -> (Timestamp, bool) {
+    let expected = at.after(Span::from_millis(i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX)));
+    let jumped = wall > expected.after(JUMP) || wall < expected.before(JUMP);
+    (if jumped { expected } else { wall }, jumped)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_wall_clock_that_jumps_is_not_followed_and_one_that_is_slewed_is() {
+        let at = Timestamp::from_millis(1_750_000_000_000);
+        let hour = Span::from_secs(3600);
+        let expected = at.after(Span::from_secs(10));
+        for wall in [expected.after(hour), expected.before(hour), expected.after(hour.times(87_600))] {
+            assert_eq!(steady(at, Duration::from_secs(10), wall), (expected, true));
+        }
+        for wall in [expected, expected.after(JUMP), expected.before(JUMP)] {
+            assert_eq!(steady(at, Duration::from_secs(10), wall), (wall, false));
+        }
+        let mut clock = SteadyClock::start();
+        assert!(!clock.now().1);
+        clock.at = clock.at.before(hour);
+        let (time, is_news) = clock.now();
+        assert!(is_news && time < now().before(JUMP), "{time}");
+        assert!(!clock.now().1, "told once");
+        clock.at = now();
+        assert!(clock.now().0 > time && !clock.jumped, "right again");
+    }
 
     #[test]
     fn the_wall_clock_shows_a_time_an_event_may_carry() {

@@ -22,6 +22,9 @@ const DECISIONS: &str = "weir_decisions_total";
 const QUALITY: &str = "weir_decision_quality_total";
 const RULE_HITS: &str = "weir_rule_hits_total";
 const DEAD_LETTERS: &str = "weir_dead_letters_total";
+const POISONED: &str = "weir_poisoned_input";
+const CLOCK_JUMPS: &str = "weir_clock_jumps_total";
+const LOST_INPUTS: &str = "weir_lost_inputs_total";
 const COMMIT: &str = "weir_commit_seconds";
 const COMMITS: &str = "weir_commits_total";
 const BATCH_RECORDS: &str = "weir_batch_records";
@@ -103,6 +106,9 @@ pub const ALL: &[Metric] = &[
     counts(QUALITY, "Decisions that were less exact or complete than usual, by code."),
     counts(RULE_HITS, "Decisions that name the rule or limit, by rule and mode (live, shadow)."),
     counts(DEAD_LETTERS, "Records that could not be decided, by reason."),
+    shows(POISONED, "1 while most of the last records could not be decided."),
+    counts(CLOCK_JUMPS, "Times that the wall clock jumped; ticks then go by the time since."),
+    counts(LOST_INPUTS, "Offsets of inputs that were lost before they were read and gone over, by topic."),
     spreads(COMMIT, COMMIT_BUCKETS, "Time from the end of a batch to its committed transaction."),
     counts(COMMITS, "Ends of transactions by result: committed, aborted, unknown."),
     spreads(BATCH_RECORDS, RECORD_BUCKETS, "Records in a batch."),
@@ -229,6 +235,21 @@ pub fn outcome(outcome: Outcome, n: u64) {
 
 fn dead_letters(reason: DeadLetterReason, n: u64) {
     counter!(DEAD_LETTERS, "reason" => reason.name()).increment(n);
+}
+
+/// Whether most of the last records could not be decided.
+pub fn poisoned(poisoned: bool) {
+    gauge!(POISONED).set(f64::from(u8::from(poisoned)));
+}
+
+/// The wall clock jumped.
+pub fn clock_jump() {
+    counter!(CLOCK_JUMPS).increment(1);
+}
+
+/// `n` offsets of an input were lost before they were read, and are gone over. `topic` must be one of the configuration.
+pub fn lost_inputs(topic: &str, n: u64) {
+    counter!(LOST_INPUTS, "topic" => topic.to_owned()).increment(n);
 }
 
 /// `n` decisions had this verdict.

@@ -593,6 +593,10 @@ fn a_folder_in_use_is_read_with_a_word_and_not_changed() {
     let listed = place.run(&["checkpoint", "list", "--state-dir", "state"]);
     assert_eq!(listed.code, 0);
     assert!(listed.err.starts_with(&user), "{}", listed.err);
+    let verified = place.run(&["checkpoint", "verify", "--state-dir", "state"]);
+    assert_eq!((verified.code, verified.out.as_str()), (0, "checkpoint 1 is sound: 0.1 MB of state\n"));
+    let out = place.run(&["checkpoint", "export", "--output", "used.ckp", "--state-dir", "state"]);
+    assert!(out.code == 0 && out.err.starts_with(&user), "{} {}", out.out, out.err);
     let refused = place.run(&["checkpoint", "import", "none.ckp", "--state-dir", "state"]);
     assert_eq!(refused.code, 1);
     assert!(refused.err.starts_with(&format!("error: {user}")), "{}", refused.err);

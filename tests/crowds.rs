@@ -361,5 +361,8 @@ fn at_a_hundred_thousand_busy_targets_the_state_of_crowds_is_within_its_budget()
     }
     let stats = engine.crowds().expect("crowds are watched");
     println!("{most} of {budget} bytes at the most; {stats:?}");
-    assert!(stats.open > 1000 && stats.given_up > 0, "gates were open, and more than there is room for: {stats:?}");
+    assert!(
+        stats.open > 1000 && stats.given_up > 0,
+        "gates were open, and more than there is room for: {stats:?}"
+    );
 }

@@ -86,7 +86,84 @@ fn records_that_expired_before_they_were_read_end_it_with_their_number() {
         "offset 50 of {}/2 is not in the log, which holds 120 to 150",
         weir.names.get(Topic::Interactions)
     );
-    ends_with(&mut weir, &[&place]);
+    ends_with(&mut weir, &[&place, "70 offsets that nobody decided are lost", "--accept-lost-inputs"]);
+
+    // Told to, it goes over them, and says so; all that is held is decided.
+    weir.start_as(&["run", "--accept-lost-inputs"], &[]);
+    weir.wait_until_ready();
+    let ends: Vec<Option<i64>> = reader(&weir).ends(Topic::Interactions).into_iter().map(Some).collect();
+    weir.wait("all decided", |weir| reader(weir).committed(&weir.kafka, Topic::Interactions) == ends);
+    assert_eq!(weir.metrics().sum("weir_lost_inputs_total", "topic") as u64, 70);
+    let log = weir.log();
+    assert!(log.contains("inputs are lost, and it was asked to go on without them"), "{log}");
+    assert!(weir.terminate().0.success(), "{}", weir.log_end());
+    let (mut lost, mut decisions) = (Vec::new(), 0);
+    reader(&weir).read_all(Topic::Journal, |record| {
+        let record = journal::decode(record.value).expect("a record of the journal");
+        if record.kind == journal::JournalKind::Lost {
+            lost.extend(record.ranges.into_iter().map(|range| (range.partition, range.from, range.to)));
+        }
+    });
+    reader(&weir).read_all(Topic::Decisions, |_| decisions += 1);
+    assert_eq!((lost, decisions), (vec![(2, 50, 120)], 300 + 600 - 70));
+    let verified = weir.attempt(&["verify"]);
+    assert!(verified.status.success(), "{verified:?}");
+}
+
+/// State that has to begin anew does not end it, and neither does a topic that was made anew where that is accepted.
+#[test]
+fn an_input_that_was_made_anew_is_begun_anew_where_that_is_accepted() {
+    let mut weir = used("accepted");
+    let topic = weir.names.get(Topic::Interactions).to_owned();
+    administer(&weir, |admin| async move {
+        let done = admin.delete_topics(&[&topic], &options()).await.expect("an answer");
+        assert!(done.iter().all(Result::is_ok), "{done:?}");
+    });
+    weir.command(&["topics", "create"]);
+    send(&weir, 60);
+    weir.start_as(&["run", "--accept-lost-inputs"], &[]);
+    weir.wait_until_ready();
+    let ends = vec![Some(10); 6];
+    weir.wait("all decided", |weir| reader(weir).committed(&weir.kafka, Topic::Interactions) == ends);
+    assert!(weir.log().contains("the topic was made anew, or is another one"), "{}", weir.log());
+    assert!(weir.terminate().0.success(), "{}", weir.log_end());
+}
+
+/// Most of what comes cannot be decided: each has its dead letter, what is good among it is decided, and it is told.
+#[test]
+fn a_stream_of_poison_raises_an_alarm_until_it_is_over() {
+    let mut weir = used("poison");
+    weir.start();
+    weir.wait_until_ready();
+    let alarm =
+        |weir: &Instance| {
+            let told = weir.get("/readyz").json();
+            told["notes"].as_array().expect("notes").iter().any(|note| {
+                note.as_str().expect("a text").contains("could not be decided and are dead letters")
+            })
+        };
+    assert!(!alarm(&weir));
+    let sender = Sender::new(&weir.kafka.brokers, weir.names.get(Topic::Interactions), 0);
+    (0..600).for_each(|number| sender.send(number % 6, "k", "{"));
+    sender.finish();
+    weir.wait("an alarm", alarm);
+    assert_eq!(weir.metrics().value("weir_poisoned_input") as u64, 1);
+    assert_eq!(weir.get("/readyz").status, 200, "an alarm does not hinder");
+    let mut sent = 0;
+    weir.wait("the end of the alarm", |weir| {
+        let numbers = sent..sent + 300;
+        numbers.for_each(|number| {
+            sender.send(number % 6, "k", &event_of(&format!("good-{number}"), "u"));
+        });
+        sender.finish();
+        sent += 300;
+        !alarm(weir)
+    });
+    assert_eq!(weir.metrics().value("weir_poisoned_input") as u64, 0);
+    let mut letters = 0;
+    reader(&weir).read_all(Topic::DeadLetters, |_| letters += 1);
+    assert_eq!(letters, 600);
+    assert!(weir.terminate().0.success(), "{}", weir.log_end());
 }
 
 #[test]

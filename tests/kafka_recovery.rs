@@ -316,6 +316,50 @@ fn a_broker_that_is_slow_makes_larger_batches() {
     stage.finish();
 }
 
+/// The member polls by itself: a batch that takes longer than the group's patience costs no ownership.
+#[test]
+fn a_batch_that_takes_longer_than_the_poll_interval_keeps_the_shard() {
+    let mut stage = Stage::new("stalled");
+    let mut weir = stage.start("a", &Kill::stall_at("record-1-200"));
+    stage.load_until(|| weir.log().contains("stands still"));
+    stage.load_for(child::STALL);
+    stage.wait_for_progress(&mut weir);
+    let log = weir.log();
+    assert_eq!(log.matches("took the shard over").count(), 1, "{log}");
+    assert!(!log.contains("given up"), "{log}");
+    weir.stop();
+    stage.finish();
+}
+
+/// The broker has aborted it meanwhile: nothing of it shows, and its inputs are decided again.
+#[test]
+fn a_transaction_that_is_open_for_too_long_is_made_again() {
+    let mut stage = Stage::new("timeout");
+    let mut weir = stage.start("a", &Kill::stall_at("commit:20"));
+    stage.load_until(|| weir.log().contains("a transaction did not commit"));
+    stage.wait_for_progress(&mut weir);
+    weir.stop();
+    stage.finish();
+}
+
+/// Batches that are larger than the client's queue are sent as it empties.
+#[test]
+fn a_full_queue_of_the_client_holds_a_batch_up_and_loses_nothing() {
+    let mut stage = Stage::new("queue");
+    let mut weir = stage.start("a", &Kill::short_of_room());
+    stage.wait_for_progress(&mut weir);
+    let before = weir.memory();
+    stage.load_for(Duration::from_secs(3));
+    stage.wait_for_progress(&mut weir);
+    assert!(weir.memory() < before + (64 << 10), "{before} KB have become {}", weir.memory());
+    assert_eq!(weir.log().matches("took the shard over").count(), 1, "{}", weir.log());
+    weir.stop();
+    let largest = stage.largest_batch();
+    println!("{largest} records in the largest batch, {} in the client's queue", child::QUEUE);
+    assert!(largest > 2 * child::QUEUE, "{largest}");
+    stage.finish();
+}
+
 /// Flips a byte in the middle of the newest checkpoint.
 fn damage_the_newest(state: &PathBuf) {
     let names = |dir: &PathBuf| {

@@ -203,7 +203,7 @@ impl Pass {
 
     /// All bans and cases are taken over.
     pub fn taken_over(&mut self) {
-        self.panel.engines_mut().for_each(Engine::cases_taken_over);
+        self.panel.engines_mut().for_each(Engine::warmed_up);
     }
 
     /// Ends the pass: time goes on for a minute, then until nothing waits, for corrections are made a few at a time.

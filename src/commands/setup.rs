@@ -35,6 +35,7 @@ pub fn kafka(config: &Config) -> KafkaSettings {
         transaction_timeout: lasting(kafka.transaction_timeout),
         allow_unverified_tls: kafka.allow_unverified_tls,
         properties: config.exposed_properties(),
+        ..KafkaSettings::default()
     }
 }
 

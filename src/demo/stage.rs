@@ -123,6 +123,7 @@ fn start_shard(
         lead_span: Span::from_secs(3600),
         checkpoint_every: Duration::MAX,
         ticks: false,
+        accept_lost_inputs: false,
     });
     let policy = standard_policy();
     let told = move |report: &mut Report| {

@@ -88,6 +88,8 @@ impl Report {
 #[derive(Debug)]
 pub struct Readiness {
     report: Mutex<Report>,
+    /// What is wrong with the stream, which does not hinder either.
+    alarm: Mutex<Option<String>>,
     moved: Mutex<Option<Stopwatch>>,
 }
 
@@ -104,7 +106,7 @@ impl Readiness {
         let checks = Check::ALL.map(missing).to_vec();
         let report = Report { checks, notes: Vec::new(), stopping: false };
         metrics::ready(false);
-        Self { report: Mutex::new(report), moved: Mutex::new(None) }
+        Self { report: Mutex::new(report), alarm: Mutex::new(None), moved: Mutex::new(None) }
     }
 
     /// The check passes.
@@ -130,6 +132,11 @@ impl Readiness {
         self.change(|report| report.notes = notes);
     }
 
+    /// Sets or ends an alarm about the stream; it is told after the notes.
+    pub fn set_alarm(&self, alarm: Option<String>) {
+        *self.alarm.lock().unwrap_or_else(PoisonError::into_inner) = alarm;
+    }
+
     /// The process is shutting down: not ready any more, whatever the checks say. Comes first in a shutdown.
     pub fn stop(&self) {
         self.change(|report| report.stopping = true);
@@ -143,7 +150,9 @@ impl Readiness {
 
     /// The checks as they stand.
     pub fn report(&self) -> Report {
-        self.report.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        report.notes.extend(self.alarm.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        report
     }
 
     /// The pipeline has moved: called in each turn of its loop, also when there is nothing to do.
@@ -176,6 +185,11 @@ mod tests {
         readiness.pass(Check::Shard);
         readiness.set_notes(vec!["the changed policy was refused".into()]);
         assert!(readiness.report().ready(), "a note does not hinder");
+        readiness.set_alarm(Some("nothing can be decided".into()));
+        let notes = |readiness: &Readiness| readiness.report().notes;
+        assert_eq!(notes(&readiness), ["the changed policy was refused", "nothing can be decided"]);
+        readiness.set_notes(Vec::new());
+        assert_eq!(notes(&readiness), ["nothing can be decided"]);
         readiness.stop();
         assert!(!readiness.report().ready());
     }

@@ -31,6 +31,12 @@ impl DecisionId {
         Self { partition: arrival.partition, offset: arrival.offset, digest: digest(parts), revision: 0 }
     }
 
+    /// The id of another revision of the same decision.
+    #[must_use]
+    pub fn revised(self, revision: u32) -> Self {
+        Self { revision, ..self }
+    }
+
     /// The id as text, without an allocation.
     pub fn text(&self) -> IdText {
         let mut text = IdText { bytes: [0; IdText::MOST], len: 0 };

@@ -66,8 +66,9 @@ impl Engine {
     ) -> Judgement {
         let settings = &self.policy.settings;
         let hold = Hold { until: at.after(settings.hold_timeout), default: settings.hold_default };
-        judgement.supersedes = Some(judgement.id);
-        judgement.id.revision = judgement.id.revision.saturating_add(1);
+        let revision = self.recall.next_revision(judgement.id.revision, judgement.effective_at, self.now);
+        judgement.supersedes = Some(judgement.id.revised(revision - 1));
+        judgement.id.revision = revision;
         judgement.verdict = verdict;
         judgement.hold = (verdict == Verdict::Hold).then_some(hold);
         judgement.retry_after = None;

@@ -55,9 +55,11 @@ impl Engine {
         }
     }
 
-    /// State is warm: every event counts in its case again.
-    pub fn cases_taken_over(&mut self) {
+    /// State that began anew is warm: every event counts in its case again, and what was decided up to now may have been
+    /// revised in ways that are not known any more.
+    pub fn warmed_up(&mut self) {
         self.cases.taken_over();
+        self.recall.warm(self.now);
     }
 
     /// Forgets all bans, untold; pardons stay.

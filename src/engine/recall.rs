@@ -29,6 +29,9 @@ pub struct Recall {
     forgotten: u64,
     /// Revisions that are not told yet.
     waiting: VecDeque<Box<[u8]>>,
+    /// When state that began anew was warm. Revisions of what was decided up to then may have been told that this state
+    /// does not know of.
+    warmed_at: Timestamp,
 }
 
 /// One decision as it stands.
@@ -108,6 +111,23 @@ impl Recall {
             self.bytes += kept.bytes();
         }
         self.tell_later(decision);
+    }
+
+    /// State that began anew is warm at `now`.
+    pub fn warm(&mut self, now: Timestamp) {
+        self.warmed_at = now;
+    }
+
+    /// The number of the next revision, made `now`, of a decision on an event of a time that stands at a revision. What
+    /// was decided before state began anew may stand at another one than is known here: its revisions are numbered by the
+    /// seconds that have passed since the event, so that no number comes twice.
+    pub fn next_revision(&self, known: u32, event_at: Timestamp, now: Timestamp) -> u32 {
+        let next = known.saturating_add(1);
+        if event_at > self.warmed_at {
+            return next;
+        }
+        let seconds = now.since(event_at).millis().max(0) / 1000 + 1;
+        next.max(u32::try_from(seconds).unwrap_or(u32::MAX))
     }
 
     /// Has a revision wait until it is told.
@@ -217,6 +237,17 @@ mod tests {
         assert_eq!(found.collect::<Vec<_>>(), [vec![false; 100 - held], vec![true; held]].concat());
         remember(&mut recall, 1000, 200, 10_000);
         assert_eq!(recall.stats().forgotten, stats.forgotten, "what is past its time is not missed");
+    }
+
+    #[test]
+    fn what_was_decided_before_state_began_anew_gets_numbers_that_were_not_told() {
+        let mut recall = Recall::default();
+        assert_eq!(recall.next_revision(0, at(0), at(50)), 1);
+        recall.warm(at(10));
+        assert_eq!(recall.next_revision(0, at(10), at(50)), 41, "seconds since the event");
+        assert_eq!(recall.next_revision(41, at(10), at(50)), 42, "each number once");
+        assert_eq!(recall.next_revision(41, at(10), at(90)), 81);
+        assert_eq!(recall.next_revision(0, at(11), at(50)), 1, "decided since");
     }
 
     #[test]

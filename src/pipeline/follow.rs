@@ -117,7 +117,7 @@ impl Follower {
         let entry = line.expect(record, &foundry.names)?;
         let holds = &self.replica.scorer.engine().policy().hash;
         let policy = if **holds == *entry.policy { None } else { Some(logs.policy(&entry.policy)?) };
-        let batch = logs.batch(&entry.ranges, &line.positions)?;
+        let batch = logs.batch(entry.read(), &line.positions)?;
         let taken = Taken { bans: record.bans.clone(), cases: record.cases.clone() };
         let work = Work { entry: &entry, policy, batch: &batch, taken: &taken, decided_at: clock::now() };
         let mut report = Report::default();

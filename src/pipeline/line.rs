@@ -55,10 +55,17 @@ pub struct Entry {
     pub policy: String,
     /// Times told before its records.
     pub ticks: Vec<Timestamp>,
-    /// What was read.
+    /// What was read, or is lost.
     pub ranges: Vec<Range>,
     /// What was passed over within.
     pub skipped: Vec<Coordinates>,
+}
+
+impl Entry {
+    /// The ranges that are to be read.
+    pub fn read(&self) -> &[Range] {
+        if self.kind == JournalKind::Lost { &[] } else { &self.ranges }
+    }
 }
 
 /// See the module.
@@ -166,7 +173,7 @@ impl Line {
 
     /// Takes a batch in: moves on and gives the journal's record of it.
     pub fn seal(&mut self, entry: &Entry, taken: Taken, digest: u128, names: &TopicNames) -> JournalRecord {
-        if entry.kind == JournalKind::Batch {
+        if entry.kind.moves() {
             self.positions
                 .extend(entry.ranges.iter().map(|range| ((range.topic, range.partition), range.to)));
         }
@@ -236,7 +243,7 @@ impl Line {
         let topic = input(record, &range.topic, names)?;
         // A partition that is new to the shard begins at 0.
         let at = self.positions.get(&(topic, range.partition)).copied().unwrap_or(0);
-        if record.kind == JournalKind::Batch && range.from != at {
+        if record.kind.moves() && range.from != at {
             let (topic, partition, from) = (range.topic.clone(), range.partition, range.from);
             return Err(Broken::Range { seq: record.seq, topic, partition, from, at });
         }
@@ -257,7 +264,7 @@ impl Line {
                 theirs: record.chain.clone(),
             });
         }
-        if entry.kind == JournalKind::Batch {
+        if entry.kind.moves() {
             self.positions
                 .extend(entry.ranges.iter().map(|range| ((range.topic, range.partition), range.to)));
         }

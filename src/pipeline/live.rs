@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::clock;
+use crate::clock::SteadyClock;
 use crate::engine::ban::BanChange;
 use crate::engine::key::HashSeed;
 use crate::engine::policy::Policy;
@@ -20,11 +20,12 @@ use super::commit::{Committer, Job};
 use super::follow::Foundry;
 use super::kafka_logs::KafkaLogs;
 use super::logs::FollowError;
+use super::lost::{LostInputs, go_over};
 use super::recover::{self, Candidates, Pages, Start};
 use super::replica::{Replica, by_entity};
 use super::reset::reset;
 use super::score::{Probe, Report};
-use super::shard::{Shard, ShardError, ShardSettings, Wishes};
+use super::shard::{Shard, ShardError, ShardSettings, Wishes, steady_now};
 
 /// How long the brokers may take for one answer.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -92,12 +93,15 @@ pub fn run_live(
         probe: around.probe.clone(),
     };
     let mut faults = Faults::default();
+    let mut accepts = settings.accept_lost_inputs;
+    let clock = Arc::new(Mutex::new(SteadyClock::start()));
     while !wishes.stop.load(Ordering::Relaxed) {
         let checkpointer = around.checkpoints.as_ref().map(|checkpoints| {
             Checkpointer::new(Arc::clone(settings), Arc::clone(checkpoints), settings.checkpoint_every)
         });
         let skip = faults.skip();
-        let life = Life { settings, foundry: &foundry, around, wishes, skip, checkpointer };
+        let (accepts, clock) = (&mut accepts, Arc::clone(&clock));
+        let life = Life { settings, foundry: &foundry, around, wishes, skip, checkpointer, accepts, clock };
         match life.live() {
             Ok(()) => {}
             Err(ShardError::Faulted { at, reason }) => {
@@ -154,6 +158,9 @@ struct Life<'l, 's> {
     wishes: &'l mut Wishes,
     skip: BTreeSet<Coordinates>,
     checkpointer: Option<Checkpointer>,
+    /// Whether inputs that are lost are gone over; once.
+    accepts: &'l mut bool,
+    clock: Arc<Mutex<SteadyClock>>,
 }
 
 impl Life<'_, '_> {
@@ -241,7 +248,7 @@ impl Life<'_, '_> {
 
     /// Fences earlier owners, comes to the journal's end, and goes on from there.
     fn own(
-        self,
+        mut self,
         member: &Arc<Mutex<Ownership>>,
         start: Start,
         mut logs: KafkaLogs,
@@ -273,26 +280,52 @@ impl Life<'_, '_> {
             },
             Start::Anew(why) => self.reset(&why, &mut logs, &mut committer)?,
         };
+        let replica = self.without_lost_inputs(replica, &mut logs, &mut committer)?;
+        *self.accepts = false;
         drop(logs);
         // Readers of this process know all bans before the first event is scored.
         let bans = by_entity(replica.scorer.engine().bans()).into_values().map(BanChange::InForce).collect();
         told(&mut Report { bans, ..Report::default() });
         tracing::info!(line = %replica.line, policy = %replica.scorer.engine().policy().hash, "took the shard over");
+        let candidate = self.around.candidate.clone();
+        let candidate =
+            candidate.map(|policy| Candidate::new(policy, settings.names.clone(), self.around.limits));
         let shard = Shard::new(
             Arc::clone(settings),
             replica,
             committer,
             Arc::clone(member),
             self.skip,
-            self.checkpointer,
-            self.around
-                .candidate
-                .clone()
-                .map(|policy| Candidate::new(policy, settings.names.clone(), self.around.limits)),
+            self.clock,
+            (self.checkpointer, candidate),
         )?;
         (self.around.stage)(Stage::Running);
         // The journal may say that another one held last: it was changed meanwhile.
         shard.run((self.around.policy)(), self.wishes)
+    }
+
+    /// The same state behind inputs that are lost, where that is accepted.
+    fn without_lost_inputs(
+        &mut self,
+        mut replica: Replica,
+        logs: &mut KafkaLogs,
+        committer: &mut Committer,
+    ) -> Result<Replica, ShardError> {
+        let lost = LostInputs::find(logs, &self.foundry.names, &replica.line.positions)?;
+        if lost.is_empty() {
+            return Ok(replica);
+        }
+        if !*self.accepts {
+            return Err(FollowError::Lost(lost).into());
+        }
+        if lost.made_anew() {
+            return self.reset("an input was made anew", logs, committer);
+        }
+        lost.tell();
+        let mut job = Job::default();
+        go_over(&lost, &mut replica, &mut job);
+        committer.submit(job)?;
+        Ok(replica)
     }
 
     fn reset(
@@ -303,7 +336,9 @@ impl Life<'_, '_> {
     ) -> Result<Replica, ShardError> {
         tracing::warn!(%why, "state begins anew: it is warmed up with what the topics hold");
         let mut job = Job::default();
-        let replica = match reset(self.foundry, logs, (self.around.policy)(), clock::now(), &mut job) {
+        let now = steady_now(&self.clock);
+        let policy = (self.around.policy)();
+        let replica = match reset(self.foundry, logs, policy, now, *self.accepts, &mut job) {
             // To begin anew once more would not bring it back.
             Err(FollowError::Stream(error @ StreamError::OffsetOutOfRange { .. })) => {
                 return Err(error.into());

@@ -15,6 +15,7 @@ use crate::wire::journal::JournalRecord;
 
 use super::batch::Batch;
 use super::line::{Broken, Positions, Range};
+use super::lost::LostInputs;
 
 /// A part of a shard's journal.
 #[derive(Clone, Debug, Default)]
@@ -108,6 +109,9 @@ pub enum FollowError {
         /// What is wrong with it.
         error: DecodeError,
     },
+    /// What is to be read next is not held.
+    #[error("{0}")]
+    Lost(LostInputs),
     /// The text of a policy is not to be had.
     #[error("the topic of policies does not hold the policy {hash}: {reason}")]
     Policy {
@@ -127,7 +131,7 @@ impl FollowError {
             FollowError::Input(problem) => lost(&problem.error),
             FollowError::Broken(broken) => matches!(broken, Broken::Basis { .. }),
             FollowError::Policy { .. } => true,
-            FollowError::Unreadable { .. } => false,
+            FollowError::Unreadable { .. } | FollowError::Lost(_) => false,
         }
     }
 }

@@ -68,7 +68,7 @@ impl Replica {
         let moved =
             |range: &Range| InputOffset { topic: range.topic, partition: range.partition, next: range.to };
         match entry.kind {
-            JournalKind::Batch => job.offsets.extend(entry.ranges.iter().map(moved)),
+            JournalKind::Batch | JournalKind::Lost => job.offsets.extend(entry.ranges.iter().map(moved)),
             _ => job.offsets = self.line.offsets(),
         }
         job.end = Some((record.seq, record.chain));
@@ -99,13 +99,14 @@ impl Replica {
     ) -> Vec<Coordinates> {
         match work.entry.kind {
             JournalKind::Reset => self.scorer.tell_policy(out),
+            JournalKind::Lost => {}
             JournalKind::Bans => {
                 self.take_bans(&work.taken.bans, report);
                 let cases = work.taken.cases.iter().cloned().map(Case::from).collect();
                 self.scorer.engine_mut().restore_cases(cases);
             }
             JournalKind::Ready => {
-                self.scorer.engine_mut().cases_taken_over();
+                self.scorer.engine_mut().warmed_up();
                 self.tell_differences(out, report);
             }
             JournalKind::Batch | JournalKind::Warm => {

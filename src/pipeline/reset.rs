@@ -1,7 +1,7 @@
 //! Reset: state begins anew where none can be restored. What is told again is told as a new line of the journal.
 //!
-//! Bans and cases come from their topics and the commands from the beginning of theirs; the inputs of the longest window are
-//! applied untold. All of it is journalled in one transaction, so that a follower comes to the same state. Inputs that
+//! Bans and cases come from their topics and the commands from the beginning of theirs; the inputs of the longest window, and
+//! those whose decisions may still be revised, are applied untold. All of it is journalled in one transaction, so that a follower comes to the same state. Inputs that
 //! are no longer held cannot warm anything up: decisions say `warming_up` until the window has passed.
 
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use crate::engine::case::{Case, CaseStatus};
 use crate::engine::cases::Cases;
 use crate::engine::policy::Policy;
 use crate::engine::time::{Span, Timestamp};
-use crate::stream::{StreamError, Topic, TopicNames};
+use crate::stream::Topic;
 use crate::wire::ban::BanRecord;
 use crate::wire::case::CaseRecord;
 use crate::wire::journal::JournalKind;
@@ -21,8 +21,9 @@ use crate::wire::journal::JournalKind;
 use super::batch::Batch;
 use super::commit::Job;
 use super::follow::Foundry;
-use super::line::{Entry, Line, Positions, Range, Taken};
+use super::line::{Entry, Line, Range, Taken};
 use super::logs::{FollowError, Logs};
+use super::lost::{LostInputs, go_over};
 use super::positions::beginning;
 use super::replica::{Replica, Work};
 use super::score::Report;
@@ -45,41 +46,37 @@ const WARMING: [Topic; 2] = [Topic::Interactions, Topic::Feedback];
 type Offsets = [Vec<i64>; WARMING.len()];
 
 /// Makes state anew, under a policy and at positions that the logs tell; what is to be told of it is put into `job`.
-/// `now` is where the longest window ends.
+/// `now` is where the longest window ends. Inputs that are lost are gone over where that was `accepted`.
 ///
 /// # Errors
-/// The brokers do not answer, inputs cannot be read, or what is to be read next is not held.
+/// The brokers do not answer, inputs cannot be read, or what is to be read next is not held and that was not accepted.
 pub fn reset(
     foundry: &Foundry,
     logs: &mut impl Logs,
     policy: Arc<Policy>,
     now: Timestamp,
+    accepted: bool,
     job: &mut Job,
 ) -> Result<Replica, FollowError> {
-    let positions = beginning(logs, &foundry.names)?;
-    all_held(logs, &foundry.names, &positions)?;
+    let mut positions = beginning(logs, &foundry.names)?;
+    // What was not read yet and is not held any more, or not yet: that is not for a machine to decide.
+    let lost = LostInputs::find(logs, &foundry.names, &positions)?;
+    if !lost.is_empty() && !accepted {
+        return Err(FollowError::Lost(lost));
+    }
+    lost.tell();
+    lost.begin_anew(&mut positions);
     let line = Line::begin(format!("{now}-{}", foundry.shard), positions, foundry.basis.clone());
     let replica = foundry.replica(Engine::new(Arc::clone(&policy), foundry.seed), line);
     let mut renewal = Renewal { replica, job, policy };
     renewal.add(JournalKind::Reset, &[], &Batch::default(), Taken::NOTHING);
+    go_over(&lost, &mut renewal.replica, renewal.job);
     renewal.commands(logs)?;
     renewal.bans(logs)?;
     renewal.cases(logs, now)?;
     renewal.inputs(logs, now)?;
     renewal.add(JournalKind::Ready, &[], &Batch::default(), Taken::NOTHING);
     Ok(renewal.replica)
-}
-
-/// What was not read yet and is not held any more, or not yet, was lost: to go on without it is not for a machine to decide.
-fn all_held(logs: &mut impl Logs, names: &TopicNames, positions: &Positions) -> Result<(), FollowError> {
-    for (&(topic, partition), &offset) in positions {
-        let (low, high) = logs.held(topic, partition)?;
-        if !(low..=high).contains(&offset) {
-            let topic = names.get(topic).to_owned();
-            return Err(StreamError::OffsetOutOfRange { topic, partition, offset, low, high }.into());
-        }
-    }
-    Ok(())
 }
 
 /// A reset under way.
@@ -142,8 +139,7 @@ impl Renewal<'_> {
 
     /// What happened in the longest window, in slices of append time: interactions, then what was learnt of decisions.
     fn inputs(&mut self, logs: &mut impl Logs, now: Timestamp) -> Result<(), FollowError> {
-        let window = self.replica.scorer.engine().longest_window();
-        let mut at = now.before(window).before(self.policy.settings.grace);
+        let mut at = now.before(reach(&self.policy));
         let mut from = self.at_time(logs, at)?;
         let end = WARMING.map(|topic| self.ends(topic));
         let (mut slice, mut read) = (SLICE, 0);
@@ -201,6 +197,13 @@ impl Renewal<'_> {
     }
 }
 
+/// How far back state is warmed up: over the longest window, and over all that may still be revised. Campaigns and the
+/// decisions that they correct are known again only from events that are applied again.
+fn reach(policy: &Policy) -> Span {
+    let settings = &policy.settings;
+    Engine::longest_window_of(policy).max(settings.retroactive_window).plus(settings.grace)
+}
+
 /// Whether a case is open, or can still be decided, or was decided so lately that it settles its matter.
 fn matters(case: &Case, now: Timestamp) -> bool {
     match case.status {
@@ -217,4 +220,29 @@ fn count(from: &Offsets, to: &Offsets) -> i64 {
 fn ranges(topic: Topic, from: &[i64], to: &[i64]) -> Vec<Range> {
     let each = (0..).zip(from.iter().zip(to)).filter(|(_, (from, to))| from < to);
     each.map(|(partition, (from, to))| Range { topic, partition, from: *from, to: *to }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::policy::load::load;
+
+    fn policy(retroactive: &str) -> Arc<Policy> {
+        let text = format!(
+            "version: 1\ntime: {{ grace: 5s, skew: 2s, max_skew: 1m }}\n\
+             retroactive: {{ window: {retroactive}, budget: 1MB }}\n\
+             signals:\n  - {{ name: day, key: [user], window: 24h, count: {{}} }}\n"
+        );
+        load(&[("p.yaml".to_owned(), text)]).expect("valid").policy
+    }
+
+    #[test]
+    fn what_may_still_be_revised_is_known_again() {
+        let grace = Span::from_secs(5);
+        let of_windows = Engine::longest_window_of(&policy("2h")).plus(grace);
+        assert!(of_windows > Span::from_secs(24 * 3600), "{of_windows}");
+        assert_eq!(reach(&policy("2h")), of_windows);
+        assert_eq!(reach(&policy("24h")), of_windows);
+        assert_eq!(reach(&policy("48h")), Span::from_secs(48 * 3600).plus(grace));
+    }
 }

@@ -7,7 +7,7 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::clock::{self, Stopwatch};
+use crate::clock::{self, SteadyClock, Stopwatch};
 use crate::engine::entity::Entity;
 use crate::engine::policy::Policy;
 use crate::engine::time::{Span, Timestamp};
@@ -55,6 +55,8 @@ pub struct ShardSettings {
     pub checkpoint_every: Duration,
     /// Whether the stream's time is the wall clock's: then ticks move expiry while nothing happens.
     pub ticks: bool,
+    /// Whether inputs that are lost when the shard is first taken over are gone over.
+    pub accept_lost_inputs: bool,
 }
 
 /// What reaches a running shard from outside, beside records.
@@ -140,6 +142,7 @@ pub(super) struct Shard {
     spare: Vec<Job>,
     /// Records that are not scored: it failed.
     skip: BTreeSet<Coordinates>,
+    clock: Arc<Mutex<SteadyClock>>,
     /// Evictions told so far, by table.
     evicted: BTreeMap<String, [u64; 2]>,
     accounted: Stopwatch,
@@ -165,8 +168,8 @@ impl Shard {
         committer: Committer,
         member: Arc<Mutex<Ownership>>,
         skip: BTreeSet<Coordinates>,
-        checkpointer: Option<Checkpointer>,
-        candidate: Option<Candidate>,
+        clock: Arc<Mutex<SteadyClock>>,
+        (checkpointer, candidate): (Option<Checkpointer>, Option<Candidate>),
     ) -> Result<Self, ShardError> {
         let intake = Intake::open(Arc::clone(&settings), &replica.line.positions)?;
         let growth = Growth::watch(Arc::clone(&settings))?;
@@ -181,6 +184,7 @@ impl Shard {
             member,
             spare: Vec::new(),
             skip,
+            clock,
             evicted: BTreeMap::new(),
             accounted: Stopwatch::start(),
             journalled: Stopwatch::start(),
@@ -286,7 +290,7 @@ impl Shard {
     /// Time to be told: when something is due, or the journal would fall silent. Not before all that is known to come:
     /// in catch-up events move time themselves.
     fn ticks(&self) -> Vec<Timestamp> {
-        let now = clock::now();
+        let now = steady_now(&self.clock);
         let due = self.replica.scorer.engine().next_due().is_some_and(|due| due <= now);
         let silent = self.journalled.elapsed() >= JOURNAL_EVERY;
         if self.settings.ticks && (due || silent) && self.intake.is_caught_up() {
@@ -335,6 +339,15 @@ impl Shard {
             metrics::evictions(&table.name, EvictionCause::Budget, now[1].saturating_sub(told[1]));
         }
     }
+}
+
+/// The time by a clock that is not moved by jumps of the wall clock.
+pub(super) fn steady_now(clock: &Mutex<SteadyClock>) -> Timestamp {
+    let (now, jumped) = clock.lock().unwrap_or_else(PoisonError::into_inner).now();
+    if jumped {
+        metrics::clock_jump();
+    }
+    now
 }
 
 /// Jobs that were committed give their room back.

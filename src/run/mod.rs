@@ -5,6 +5,7 @@
 
 mod begin;
 mod candidate;
+mod poison;
 mod reload;
 mod telling;
 mod watch;
@@ -45,7 +46,8 @@ fn serve(args: &RunArgs) -> Result<(), Failure> {
     check_properties(&config)?;
     let found = policy::configured(&config)?;
     let loaded = found.load_or_fail()?;
-    let service = Service::new(config, loaded.policy);
+    let service =
+        Service { accept_lost_inputs: args.accept_lost_inputs, ..Service::new(config, loaded.policy) };
     service.run(found.dir)
 }
 
@@ -67,6 +69,7 @@ struct Service {
     serving: Arc<Serving>,
     readiness: Arc<Readiness>,
     stop: Arc<AtomicBool>,
+    accept_lost_inputs: bool,
 }
 
 impl Service {
@@ -85,6 +88,7 @@ impl Service {
             serving: Arc::new(serving),
             readiness: Arc::new(readiness),
             stop: Arc::new(AtomicBool::new(false)),
+            accept_lost_inputs: false,
         }
     }
 
@@ -138,9 +142,10 @@ impl Service {
             lead_span: self.config.batch.lead_span,
             checkpoint_every: setup::lasting(self.config.state.checkpoint_interval),
             ticks: true,
+            accept_lost_inputs: self.accept_lost_inputs,
         });
         let seed = setup::seed(&self.config);
-        let telling = Telling::new(Arc::clone(&self.serving));
+        let telling = Telling::new(Arc::clone(&self.serving), Arc::clone(&self.readiness));
         let record_max = usize::try_from(self.config.kafka.record_bytes_max).unwrap_or(usize::MAX);
         let around = Surroundings {
             policy: &|| self.policy.load_full(),

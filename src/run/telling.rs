@@ -1,33 +1,55 @@
 //! Behind a commit: what the readers of this process see, and the metrics.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::clock;
-use crate::desk::{Serving, ServingUpdate, SubjectUpdate, VerdictSeen};
+use crate::desk::{Readiness, Serving, ServingUpdate, SubjectUpdate, VerdictSeen};
 use crate::engine::Outcome;
 use crate::engine::entity::Entity;
 use crate::engine::time::Timestamp;
 use crate::metrics;
 use crate::pipeline::{Report, Touched, TouchedBy};
 
+use super::poison::Poison;
+
 /// Publishes committed batches.
 pub(super) struct Telling {
     serving: Arc<Serving>,
+    readiness: Arc<Readiness>,
+    poison: Mutex<Poison>,
 }
 
 impl Telling {
-    pub(super) fn new(serving: Arc<Serving>) -> Self {
-        Self { serving }
+    pub(super) fn new(serving: Arc<Serving>, readiness: Arc<Readiness>) -> Self {
+        Self { serving, readiness, poison: Mutex::default() }
     }
 
     /// Publishes one committed batch.
     pub(super) fn tell(&self, report: &mut Report) {
         measure(report);
+        self.look_for_poison(report);
         let now = clock::now();
         let touched = std::mem::take(&mut report.touched);
         let subjects = touched.into_iter().filter_map(|(entity, touched)| subject(entity, touched, now));
         let bans = std::mem::take(&mut report.bans);
         self.serving.publish(ServingUpdate { as_of: report.as_of, bans, subjects: subjects.collect() });
+    }
+}
+
+impl Telling {
+    /// Sets or ends the alarm at `/readyz`, in the log and in the metrics.
+    fn look_for_poison(&self, report: &Report) {
+        let dead = report.tally.dead_letters().values().sum();
+        let mut poison = self.poison.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(alarmed) = poison.note(report.tally.consumed, dead) else { return };
+        let words = poison.words();
+        if alarmed {
+            tracing::error!("{words}");
+        } else {
+            tracing::info!("most records can be decided again");
+        }
+        metrics::poisoned(alarmed);
+        self.readiness.set_alarm(alarmed.then_some(words));
     }
 }
 

@@ -45,6 +45,8 @@ pub struct KafkaSettings {
     pub protocol: GroupProtocol,
     /// After this a broker aborts a transaction that was left open. Must be well above a batch's time.
     pub transaction_timeout: Duration,
+    /// A member of the group that does not poll for so long is put out. It polls by itself, however long a batch takes.
+    pub poll_interval: Duration,
     /// Permits TLS without a check of the other side's certificate.
     pub allow_unverified_tls: bool,
     /// librdkafka properties, names as in its documentation, values possibly secret. A name may begin with
@@ -60,6 +62,7 @@ impl Default for KafkaSettings {
             client_id: "weir".to_owned(),
             protocol: GroupProtocol::Classic { session_timeout: Duration::from_secs(6) },
             transaction_timeout: Duration::from_secs(60),
+            poll_interval: Duration::from_secs(300),
             allow_unverified_tls: false,
             properties: BTreeMap::new(),
         }
@@ -81,6 +84,7 @@ impl fmt::Debug for KafkaSettings {
             .field("client_id", &self.client_id)
             .field("protocol", &self.protocol)
             .field("transaction_timeout", &self.transaction_timeout)
+            .field("poll_interval", &self.poll_interval)
             .field("allow_unverified_tls", &self.allow_unverified_tls)
             .field("properties", &shown)
             .finish()
@@ -132,7 +136,6 @@ const MEMBER: &[(&str, &str)] = &[
     ("auto.offset.reset", "error"),
     ("isolation.level", "read_committed"),
     ("allow.auto.create.topics", "false"),
-    ("max.poll.interval.ms", "300000"),
     // A journal topic that is made after the start is noticed within this time.
     ("topic.metadata.refresh.interval.ms", "10000"),
 ];
@@ -198,7 +201,10 @@ impl KafkaSettings {
             config.set("group.id", &self.group);
         }
         match role {
-            Role::Member => self.set_protocol(config),
+            Role::Member => {
+                config.set("max.poll.interval.ms", self.poll_interval.as_millis().to_string());
+                self.set_protocol(config);
+            }
             Role::Writer { shard } => self.set_transactions(config, shard),
             Role::Reader | Role::Feeder | Role::Poster | Role::Admin => {}
         }

@@ -136,6 +136,24 @@ pub(super) fn is_unreachable(code: RDKafkaErrorCode) -> bool {
     )
 }
 
+/// True where the broker says to ask again: a partition or the group is on its way to another broker, or to its first.
+pub(super) fn is_moving(code: RDKafkaErrorCode) -> bool {
+    use RDKafkaErrorCode as Code;
+    matches!(
+        code,
+        Code::NotLeaderForPartition
+            | Code::LeaderNotAvailable
+            | Code::ReplicaNotAvailable
+            | Code::FencedLeaderEpoch
+            | Code::UnknownLeaderEpoch
+            | Code::OffsetNotAvailable
+            | Code::CoordinatorNotAvailable
+            | Code::CoordinatorLoadInProgress
+            | Code::NotCoordinator
+            | Code::WaitingForCoordinator
+    )
+}
+
 /// True when the topic is not there.
 pub(super) fn is_unknown_topic(code: RDKafkaErrorCode) -> bool {
     use RDKafkaErrorCode as Code;

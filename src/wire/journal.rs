@@ -38,7 +38,7 @@ pub struct JournalRecord {
     /// Times that were told to the engine before the records of this batch, ascending.
     #[schemars(example = serde_json::json!([1_750_000_000_000_i64]))]
     pub ticks: Vec<EpochMillis>,
-    /// What was read: at most one range a partition.
+    /// What was read, or is lost: at most one range a partition.
     #[schemars(example = serde_json::json!([
         { "topic": "engagement.interactions.v1", "partition": 3, "from": 9, "to": 120 }
     ]))]
@@ -75,8 +75,18 @@ pub enum JournalKind {
     Warm,
     /// The bans that were in force and the cases that were open by their topics are taken over.
     Bans,
+    /// The inputs in `ranges` were no longer held when they were to be read, and an operator has accepted their loss.
+    /// Nothing was applied.
+    Lost,
     /// State is warm. How the bans in force differ from those taken over was told in the same transaction.
     Ready,
+}
+
+impl JournalKind {
+    /// Whether positions move over its ranges.
+    pub fn moves(self) -> bool {
+        matches!(self, JournalKind::Batch | JournalKind::Lost)
+    }
 }
 
 /// Offsets of one partition, half open.

@@ -33,12 +33,17 @@ pub fn is_done(broker: &Broker, names: &TopicNames) -> bool {
 
 /// Everything that must hold; says how much was looked at.
 pub fn everything(broker: &Rc<RefCell<Broker>>, policies: &[Arc<Policy>], foundry: &Foundry) -> Verdict {
-    let history = history(&broker.borrow(), &foundry.names);
-    let options = Options { model: true, policies: policies.to_vec(), limits: foundry.limits, chain: None };
-    let verdict = history::check(&history, &options);
+    let verdict = topics(broker, policies, foundry);
     assert!(verdict.is_clean(), "{verdict}");
     followed_again_all_is_the_same(broker, policies, foundry);
     verdict
+}
+
+/// What the history checker and its model say.
+pub fn topics(broker: &Rc<RefCell<Broker>>, policies: &[Arc<Policy>], foundry: &Foundry) -> Verdict {
+    let history = history(&broker.borrow(), &foundry.names);
+    let options = Options { model: true, policies: policies.to_vec(), limits: foundry.limits, chain: None };
+    history::check(&history, &options)
 }
 
 /// What the topics hold, as the checker takes it.

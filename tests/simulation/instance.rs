@@ -11,7 +11,8 @@ use weir::engine::cut::CutProgress;
 use weir::engine::policy::Policy;
 use weir::engine::time::Timestamp as Time;
 use weir::pipeline::{
-    Answer, Batch, Entry, Follower, Foundry, Job, Replica, Start, Taken, Work, answer, is_in, reset, start,
+    Answer, Batch, Entry, Follower, Foundry, Job, LostInputs, Replica, Start, Taken, Work, answer, go_over,
+    is_in, reset, start,
 };
 use weir::stream::{RecordBatch, Timestamp, Topic};
 use weir::wire::journal::{self, JournalKind};
@@ -63,13 +64,24 @@ pub struct Seen {
     pub batches: u64,
     pub checkpoints: u64,
     pub restored: u64,
+    pub lost: u64,
 }
 
 impl Seen {
     /// Adds another run.
     pub fn add(&mut self, other: &Seen) {
-        let Seen { crashes, takeovers, resets, aborts, unknown, fenced, batches, checkpoints, restored } =
-            other;
+        let Seen {
+            crashes,
+            takeovers,
+            resets,
+            aborts,
+            unknown,
+            fenced,
+            batches,
+            checkpoints,
+            restored,
+            lost,
+        } = other;
         self.crashes += crashes;
         self.takeovers += takeovers;
         self.resets += resets;
@@ -79,6 +91,7 @@ impl Seen {
         self.batches += batches;
         self.checkpoints += checkpoints;
         self.restored += restored;
+        self.lost += lost;
     }
 }
 
@@ -128,7 +141,10 @@ impl Instance {
             return self.take_over(from, foundry, seen);
         }
         if let Start::Follow(follower) = &mut from {
-            follower.step(foundry, &mut logs, Duration::ZERO, &mut |_, _| ()).expect("it follows");
+            match follower.step(foundry, &mut logs, Duration::ZERO, &mut |_, _| ()) {
+                Err(error) if error.needs_reset() => from = Start::Anew(error.to_string()),
+                step => drop(step.expect("it follows")),
+            }
         }
         self.state = State::Follows(from);
     }
@@ -137,25 +153,33 @@ impl Instance {
     fn take_over(&mut self, from: Start, foundry: &Foundry, seen: &mut Seen) {
         seen.takeovers += 1;
         let (mut logs, epoch) = (self.logs(), self.broker.borrow_mut().open());
+        seen.lost += u64::from(is_lost(&self.broker.borrow()));
         let from = match from {
             Start::Anew(_) => self.start(foundry, &mut logs, seen),
             from => from,
         };
         let mut jobs = VecDeque::new();
-        let replica = match from {
-            Start::Follow(mut follower) => {
-                follower.catch_up(foundry, &mut logs, &mut |_, _| ()).expect("it follows");
-                follower.replica
-            }
-            Start::Anew(_) => {
-                seen.resets += 1;
-                let now = Time::from_millis(self.broker.borrow().now);
-                let (policy, mut job) = (Arc::clone(&self.policies[0]), Job::default());
-                let replica = reset(foundry, &mut logs, policy, now, &mut job).expect("it begins anew");
-                jobs.push_back((job, 0));
-                replica
-            }
+        let followed = match from {
+            Start::Follow(mut follower) => match follower.catch_up(foundry, &mut logs, &mut |_, _| ()) {
+                Err(error) if error.needs_reset() => None,
+                caught_up => caught_up.map(|()| Some(follower.replica)).expect("it follows"),
+            },
+            Start::Anew(_) => None,
         };
+        let mut replica = followed.unwrap_or_else(|| {
+            seen.resets += 1;
+            let now = Time::from_millis(self.broker.borrow().now);
+            let (policy, mut job) = (Arc::clone(&self.policies[0]), Job::default());
+            let replica = reset(foundry, &mut logs, policy, now, true, &mut job).expect("it begins anew");
+            jobs.push_back((job, 0));
+            replica
+        });
+        let lost = LostInputs::find(&mut logs, &foundry.names, &replica.line.positions).expect("it is asked");
+        if !lost.is_empty() {
+            let mut job = Job::default();
+            go_over(&lost, &mut replica, &mut job);
+            jobs.push_back((job, 0));
+        }
         let committed = if jobs.is_empty() { replica.line.next.checked_sub(1) } else { None };
         self.state = State::Owns(Box::new(Owner {
             replica: Box::new(replica),
@@ -167,6 +191,11 @@ impl Instance {
     }
 
     fn own(&mut self, mut owner: Owner, dice: &mut Dice, faults: bool, seen: &mut Seen) {
+        let low = |(topic, partition): &(Topic, i32)| self.broker.borrow().log(*topic, *partition).low;
+        if owner.replica.line.positions.iter().any(|(place, next)| *next < low(place)) {
+            // Its reader is told that what it wants is not held.
+            return;
+        }
         let commits = owner.jobs.len() == 2 || (!owner.jobs.is_empty() && dice.one_in(2));
         let keeps = if commits {
             self.commit(&mut owner, dice, faults, seen)
@@ -298,6 +327,11 @@ impl Owner {
         let end = self.jobs.pop_front().and_then(|(job, _)| job.end);
         self.committed = end.map(|(seq, _)| seq).or(self.committed);
     }
+}
+
+/// Whether inputs are gone that nobody has read.
+fn is_lost(broker: &Broker) -> bool {
+    broker.committed.iter().any(|((topic, partition), next)| *next < broker.log(*topic, *partition).low)
 }
 
 /// The chains of all records of the journal.

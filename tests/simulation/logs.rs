@@ -14,7 +14,7 @@ use weir::engine::time::Timestamp;
 use weir::pipeline::{
     Batch, FollowError, Followed, Follower, Foundry, JournalPage, Logs, Positions, Range, Start, start,
 };
-use weir::stream::{RecordBatch, Topic};
+use weir::stream::{RecordBatch, StreamError, Topic};
 use weir::wire::journal::{self, JournalRecord};
 use weir::wire::{ban, case};
 
@@ -31,6 +31,12 @@ pub struct MemoryLogs {
     pub policies: Vec<Arc<Policy>>,
     /// Reads also what is no longer held.
     pub whole: bool,
+}
+
+impl MemoryLogs {
+    fn low(&self, broker: &Broker, topic: Topic, partition: i32) -> i64 {
+        if self.whole { 0 } else { broker.log(topic, partition).low }
+    }
 }
 
 impl Logs for MemoryLogs {
@@ -55,6 +61,13 @@ impl Logs for MemoryLogs {
 
     fn batch(&mut self, ranges: &[Range], _: &Positions) -> Result<Batch, FollowError> {
         let broker = self.broker.borrow();
+        for range in ranges {
+            let (low, high) = (self.low(&broker, range.topic, range.partition), range.to);
+            if range.from < low {
+                let (topic, partition, offset) = (range.topic.to_string(), range.partition, range.from);
+                return Err(StreamError::OffsetOutOfRange { topic, partition, offset, low, high }.into());
+            }
+        }
         // Read in one go and in an order of its own: what a batch is must not depend on it.
         let mut read = RecordBatch::default();
         for range in ranges.iter().rev() {
@@ -77,7 +90,8 @@ impl Logs for MemoryLogs {
     }
 
     fn held(&mut self, topic: Topic, partition: i32) -> Result<(i64, i64), FollowError> {
-        Ok((0, self.broker.borrow().log(topic, partition).end))
+        let broker = self.broker.borrow();
+        Ok((self.low(&broker, topic, partition), broker.log(topic, partition).end))
     }
 
     fn committed(&mut self, topic: Topic) -> Result<Vec<Option<i64>>, FollowError> {

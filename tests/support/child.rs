@@ -27,6 +27,12 @@ use weir::wire::interaction::DecodeLimits;
 pub const SESSION: Duration = Duration::from_millis(2_000);
 /// How long anything that is awaited may take: generous, for machines under load.
 pub const PATIENCE: Duration = Duration::from_secs(120);
+/// How long a broker that is short of patience waits.
+pub const SHORT: Duration = SESSION;
+/// How long a process stands still: longer than that.
+pub const STALL: Duration = Duration::from_millis(4_500);
+/// Records that the client holds where there is little room.
+pub const QUEUE: i64 = 10;
 pub const SEED: HashSeed = HashSeed(3, 4);
 /// What tells a process of this binary what to do.
 pub const ORDERS: &str = "WEIR_TEST_CHILD";
@@ -37,6 +43,18 @@ pub struct Kill {
     pub step: String,
     pub disk_full: bool,
     pub reloads: bool,
+    pub bounds: Bounds,
+}
+
+/// What is set closer than it should be, to be met.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Bounds {
+    #[default]
+    Usual,
+    /// The client's own queue holds [`QUEUE`] records.
+    Queue,
+    /// The broker waits [`SHORT`] for a transaction to end, and for the group's member to poll.
+    Patience,
 }
 
 impl Kill {
@@ -60,6 +78,17 @@ impl Kill {
         Kill { disk_full: true, ..Kill::default() }
     }
 
+    /// It lives, but stands still for [`STALL`] when it comes to a step for the n-th time, or to a record:
+    /// `record-partition-offset`. The broker is short of patience.
+    pub fn stall_at(step: &str) -> Kill {
+        Kill { bounds: Bounds::Patience, ..Kill::at(&format!("stall-{step}")) }
+    }
+
+    /// It lives, with little room between it and the broker.
+    pub fn short_of_room() -> Kill {
+        Kill { bounds: Bounds::Queue, ..Kill::default() }
+    }
+
     /// It lives, but scoring this record panics.
     pub fn panic_at(partition: i32, offset: i64) -> Kill {
         Kill { step: format!("panic-{partition}-{offset}:1"), ..Kill::default() }
@@ -73,6 +102,7 @@ pub struct Orders {
     state: PathBuf,
     step: String,
     reloads: bool,
+    bounds: String,
 }
 
 /// The orders of this process, if it is a child.
@@ -81,7 +111,7 @@ pub fn child_orders() -> Option<Orders> {
     let mut parts = text.split('|').map(str::to_owned);
     let mut next = || parts.next().unwrap_or_default();
     let (brokers, prefix, state, step) = (next(), next(), PathBuf::from(next()), next());
-    Some(Orders { brokers, prefix, state, step, reloads: next() == "reloads" })
+    Some(Orders { brokers, prefix, state, step, reloads: next() == "reloads", bounds: next() })
 }
 
 pub fn settings(brokers: &str, prefix: &str) -> (KafkaSettings, TopicNames) {
@@ -106,7 +136,13 @@ pub fn policies() -> [Arc<Policy>; 2] {
 /// Runs a shard until its standard input ends, or until it has to die.
 pub fn run(orders: &Orders) {
     tracing_subscriber::fmt().with_ansi(false).with_writer(std::io::stderr).init();
-    let (kafka, names) = settings(&orders.brokers, &orders.prefix);
+    let (mut kafka, names) = settings(&orders.brokers, &orders.prefix);
+    if orders.bounds == format!("{:?}", Bounds::Patience) {
+        (kafka.transaction_timeout, kafka.poll_interval) = (SHORT, SHORT);
+    }
+    if orders.bounds == format!("{:?}", Bounds::Queue) {
+        kafka.properties.insert("producer.queue.buffering.max.messages".to_owned(), QUEUE.to_string());
+    }
     let settings = Arc::new(ShardSettings {
         kafka,
         names,
@@ -117,6 +153,7 @@ pub fn run(orders: &Orders) {
         lead_span: Span::from_secs(3600),
         checkpoint_every: Duration::from_millis(300),
         ticks: true,
+        accept_lost_inputs: false,
     });
     let stop = Arc::new(AtomicBool::new(false));
     let at_end = Arc::clone(&stop);
@@ -198,6 +235,12 @@ impl Doom {
     }
 
     fn reach(&self, step: &str) {
+        if self.step.strip_prefix("stall-") == Some(step) {
+            if self.left.fetch_sub(1, Ordering::Relaxed) == 1 {
+                thread::sleep(STALL);
+            }
+            return;
+        }
         let under_way = self.step == "commit-under-way" && step == "commit";
         if (self.step != step && !under_way) || self.left.fetch_sub(1, Ordering::Relaxed) != 1 {
             return;
@@ -212,13 +255,22 @@ impl Doom {
         }
     }
 
-    /// Panics at the record it was told.
+    /// Panics or stands still at the record it was told.
     fn probe(&self) -> Option<Probe> {
-        let (partition, offset) = self.step.strip_prefix("panic-")?.split_once('-')?;
+        let (stalls, place) = match self.step.strip_prefix("stall-record-") {
+            Some(place) => (true, place),
+            None => (false, self.step.strip_prefix("panic-")?),
+        };
+        let (partition, offset) = place.split_once('-')?;
         let (partition, offset): (i32, i64) = (partition.parse().ok()?, offset.parse().ok()?);
         Some(Arc::new(move |at: stream::Coordinates| {
             let here = (at.topic, at.partition, at.offset) == (Topic::Interactions, partition, offset);
-            assert!(!here, "scoring fails here");
+            if stalls && here {
+                tracing::info!("stands still");
+                thread::sleep(STALL);
+            } else {
+                assert!(!here, "scoring fails here");
+            }
         }))
     }
 }

@@ -104,8 +104,13 @@ impl Instance {
 
     /// Likewise, with further variables of the environment.
     pub fn start_with(&mut self, variables: &[(&str, &str)]) {
+        self.start_as(&["run"], variables);
+    }
+
+    /// Likewise, with further words.
+    pub fn start_as(&mut self, words: &[&str], variables: &[(&str, &str)]) {
         let log = fs::OpenOptions::new().create(true).append(true).open(self.log_path()).expect("a log");
-        let mut run = self.weir(&["run"]);
+        let mut run = self.weir(words);
         run.envs(variables.iter().copied()).stdout(Stdio::null()).stderr(log);
         let child = run.spawn().expect("it starts");
         self.child = Some(child);
@@ -140,6 +145,13 @@ impl Instance {
         let start = Instant::now();
         kill_process(Pid::from_child(&child), Signal::TERM).expect("it can be asked");
         (child.wait().expect("it ends"), start.elapsed())
+    }
+
+    /// Ends it as a crash would.
+    pub fn kill(&mut self) {
+        let mut child = self.child.take().expect("it runs");
+        child.kill().expect("it can be killed");
+        child.wait().expect("it ends");
     }
 
     /// Waits for an end that nobody asked for.

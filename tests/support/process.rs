@@ -108,7 +108,8 @@ impl Stage {
             Some(wire) => format!("127.0.0.1:{}", wire.port()),
             None => self.brokers.clone(),
         };
-        let orders = format!("{brokers}|{}|{}|{}|{reloads}", self.prefix, state.display(), kill.step);
+        let (state, step, bounds) = (state.display(), &kill.step, kill.bounds);
+        let orders = format!("{brokers}|{}|{state}|{step}|{reloads}|{bounds:?}", self.prefix);
         let exe = std::env::current_exe().expect("this test");
         let limit = if kill.disk_full { "trap '' XFSZ; ulimit -f 64; " } else { "" };
         let script = format!("{limit}exec \"$0\" child --exact --nocapture --test-threads 1");
@@ -122,10 +123,10 @@ impl Stage {
         Child { process, log }
     }
 
-    /// Sends a few events.
+    /// Sends a few events: about 800 a second. To check one at the end costs more than to decide it a hundred times.
     fn load(&mut self) {
         let mut text = String::new();
-        for _ in 0..50 {
+        for _ in 0..20 {
             traffic::event(self.sent, &mut text);
             let user = traffic::user(self.sent);
             self.sender.send((user % self.partitions as u64) as i32, &user.to_string(), &text);
@@ -216,6 +217,16 @@ impl Stage {
         let own = self.own.as_mut().expect("a broker of its own");
         own.kill();
         own.launch();
+    }
+
+    /// The most records of one batch.
+    pub fn largest_batch(&self) -> i64 {
+        let mut largest = 0;
+        self.reader().0.read_all(Topic::Journal, |record| {
+            let ranges = journal::decode(record.value).expect("a record of the journal").ranges;
+            largest = ranges.iter().map(|range| range.to - range.from).sum::<i64>().max(largest);
+        });
+        largest
     }
 
     /// How many policies the journal tells of, and how often one took the place of another.
@@ -364,8 +375,11 @@ fn stored(record: &stream::RecordRef<'_>) -> Stored {
     }
 }
 
+/// How often the broker looks for transactions whose time is over.
+const TIMED_OUT: &str = "transaction.abort.timed.out.transaction.cleanup.interval.ms=500";
+
 /// A broker, shared by the tests of this binary, that takes short session timeouts.
 fn short_sessions() -> &'static str {
     static SHARED: std::sync::OnceLock<kafka::Broker> = std::sync::OnceLock::new();
-    SHARED.get_or_init(|| kafka::Broker::start(&["group.min.session.timeout.ms=1000"])).bootstrap()
+    SHARED.get_or_init(|| kafka::Broker::start(&[TIMED_OUT])).bootstrap()
 }

@@ -42,6 +42,7 @@ impl Journal {
             lead_span: config.batch.lead_span,
             checkpoint_every: setup::lasting(config.state.checkpoint_interval),
             ticks: false,
+            accept_lost_inputs: false,
         });
         let logs = KafkaLogs::new(Arc::clone(&settings), Arc::clone(&policy))?;
         Ok(Self { logs, settings, limits, policy })
@@ -86,10 +87,17 @@ impl Journal {
             middle(record, &names)
         });
         let entry = line.expect(record, &names).map_err(pipeline::FollowError::from)?;
-        let batch = self.logs.batch(&entry.ranges, &line.positions)?;
+        let batch = self.logs.batch(entry.read(), &line.positions)?;
         let policy = self.logs.policy(&entry.policy).unwrap_or_else(|_| Arc::clone(&self.policy));
         match entry.kind {
             JournalKind::Reset => {}
+            JournalKind::Lost => {
+                let lost: i64 = entry.ranges.iter().map(|range| range.to - range.from).sum();
+                let text = format!(
+                    "{lost} offsets of the inputs were lost before they were read, as an operator accepted"
+                );
+                hearing.notes.push(text);
+            }
             JournalKind::Bans => {
                 let bans: Vec<_> = record.bans.iter().map(|record| record.clone().into_bans()).collect();
                 let cases: Vec<Case> = record.cases.iter().cloned().map(Case::from).collect();
@@ -104,7 +112,7 @@ impl Journal {
                 hearing.pass.mute(false);
             }
         }
-        if entry.kind == JournalKind::Batch {
+        if entry.kind.moves() {
             let moved = entry.ranges.iter().map(|range| ((range.topic, range.partition), range.to));
             line.positions.extend(moved);
         }

@@ -194,9 +194,10 @@ impl Engine {
         let settings = &self.policy.settings;
         let hold = Hold { until: self.now.after(settings.hold_timeout), default: settings.hold_default };
         let Weighed { verdict, score, reasons } = weighed;
+        let revision = self.recall.next_revision(before.revision, at, self.now);
         Judgement {
-            id: DecisionId { revision: before.revision.saturating_add(1), ..before },
-            supersedes: Some(before),
+            id: before.revised(revision),
+            supersedes: Some(before.revised(revision - 1)),
             address: Address::of(&told.event, settings.trusted_hops, settings.ipv6_prefix),
             effective_at: at,
             verdict,

@@ -26,6 +26,8 @@ pub(super) struct Lines {
     pub(super) told: BTreeMap<Lane, Vec<Span>>,
     /// By lane: the newest position.
     pub(super) positions: BTreeMap<Lane, i64>,
+    /// Whether state began anew after something was told.
+    pub(super) began_anew: bool,
 }
 
 impl Lines {
@@ -77,6 +79,7 @@ impl<'l> Line<'l> {
             self.succession(place, record);
             match record.kind {
                 JournalKind::Batch => self.batch(place, record),
+                JournalKind::Lost => self.lost(place, record),
                 JournalKind::Reset => self.reset(place, record),
                 JournalKind::Warm | JournalKind::Bans | JournalKind::Ready => {}
             }
@@ -177,6 +180,24 @@ impl<'l> Line<'l> {
         self.positions(place, record, after);
     }
 
+    /// Inputs that were gone over because they are lost.
+    fn lost(&mut self, place: &Place, record: &JournalRecord) {
+        let mut after = self.positions.clone();
+        for range in &record.ranges {
+            let lane = (range.topic.clone(), range.partition);
+            self.verdict.count("offsets that were lost, as was accepted", range.to.abs_diff(range.from));
+            if self.positions.get(&lane).is_some_and(|known| *known != range.from) {
+                let text = format!(
+                    "{}-{} is lost from {} on, which is not where it stood",
+                    lane.0, lane.1, range.from
+                );
+                self.violate("range gap", place, text);
+            }
+            after.insert(lane, range.to);
+        }
+        self.positions(place, record, after);
+    }
+
     /// Positions are those before, moved by the ranges.
     fn positions(&mut self, place: &Place, record: &JournalRecord, after: BTreeMap<Lane, i64>) {
         let told: BTreeMap<Lane, i64> =
@@ -204,6 +225,7 @@ impl<'l> Line<'l> {
             self.violate("journal lineage", place, format!("a reset inside of lineage {}", record.lineage));
         }
         self.verdict.count("resets", 1);
+        self.lines.began_anew |= self.before.is_some();
         let told = record.positions.iter().map(|at| ((at.topic.clone(), at.partition), at.offset));
         let told: BTreeMap<Lane, i64> = told.collect();
         for (lane, start) in &told {

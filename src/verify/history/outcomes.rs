@@ -112,7 +112,7 @@ pub(super) fn check(
         let again = interaction && repeated.note(input, options);
         let decisions = found.decisions.get(&place).map_or(&[][..], Vec::as_slice);
         let dead = found.dead.get(&place).map_or(&[][..], Vec::as_slice);
-        revisions(&place, decisions, verdict);
+        revisions(&place, decisions, lines.began_anew, verdict);
         let first = decisions.iter().filter(|(_, decision)| decision.revision == 0).count();
         let outcomes = first + dead.len();
         verdict.count(if interaction { "interactions" } else { "commands and feedback" }, 1);
@@ -145,15 +145,18 @@ fn outcome_place(decisions: &[(Place, DecisionRecord)], dead: &[(Place, String)]
     decisions.chain(dead.iter().map(|(place, _)| place)).last().unwrap_or(input).clone()
 }
 
-/// Revisions of one decision count up from 0 and come once each.
-fn revisions(input: &Place, decisions: &[(Place, DecisionRecord)], verdict: &mut Verdict) {
+/// Revisions of one decision count up from 0 and come once each. Only where state began anew may numbers be left out.
+fn revisions(input: &Place, decisions: &[(Place, DecisionRecord)], may_leap: bool, verdict: &mut Verdict) {
     let mut numbers = BTreeSet::new();
     for (place, decision) in decisions {
         if !numbers.insert(decision.revision) && decision.revision > 0 {
             let text = format!("revision {} of the decision on {input} comes twice", decision.revision);
             verdict.violate("revision", place.clone(), text);
         }
-        if decision.revision > 0 && !numbers.contains(&(decision.revision - 1)) {
+        let newest = numbers.last() == Some(&decision.revision);
+        let before = decision.revision.checked_sub(1);
+        let follows = before.is_none_or(|before| if may_leap { newest } else { numbers.contains(&before) });
+        if !follows {
             let text = format!(
                 "revision {} of the decision on {input} comes before the one it replaces",
                 decision.revision

@@ -149,15 +149,16 @@ impl<'r> Replay<'r> {
                 JournalKind::Batch | JournalKind::Warm => self.batch(record),
                 JournalKind::Bans => self.take_bans(record),
                 JournalKind::Ready => self.ready(place),
-                JournalKind::Reset => {}
+                JournalKind::Reset | JournalKind::Lost => {}
             }
             if self.model.as_ref().is_some_and(Model::is_blind) {
                 self.verdict.count("journals that the model cannot follow past an eviction", 1);
                 return false;
             }
         }
-        let bans = self.model.as_ref().map(Model::bans).unwrap_or_default();
-        for ban in bans {
+        let Some(model) = &self.model else { return true };
+        self.ends.doubt(model.doubted_cases());
+        for ban in model.bans() {
             self.ends.bans.entry(ban.entity.clone()).or_default().push(ban);
         }
         true
@@ -166,6 +167,7 @@ impl<'r> Replay<'r> {
     /// State begins anew, but nobody who is banned goes free.
     fn reset(&mut self, policy: &Arc<Policy>) {
         let before = self.model.take();
+        before.iter().for_each(|before| self.ends.doubt(before.doubted_cases()));
         let bans = before.as_ref().map(Model::bans).unwrap_or_default();
         let mut model = Model::new(Arc::clone(policy));
         model.restore(bans.clone());
@@ -187,10 +189,12 @@ impl<'r> Replay<'r> {
             carried.left.remove(&ban.id);
             model.restore(vec![ban]);
         }
-        for case in &record.cases {
-            carried.cases.remove(&case.case_id);
+        let cases: Vec<Case> = record.cases.iter().cloned().map(Case::from).collect();
+        for case in &cases {
+            carried.cases.remove(&case.id);
+            self.ends.take_over(case);
         }
-        model.restore_cases(record.cases.iter().cloned().map(Case::from).collect());
+        model.restore_cases(cases);
     }
 
     /// All open cases have been taken over, and all bans that were in force, unless they came to their end meanwhile.

@@ -132,6 +132,17 @@ impl Model {
         }
     }
 
+    /// An event may or may not belong to the case of a rule.
+    pub(super) fn doubt_case(&mut self, rule: usize, hand: &Hand<'_>) {
+        let rule = &self.policy.rules[rule];
+        let acts = || in_force(rule.mode, rule.rollout, &rule.info.id, hand.event, hand.look);
+        let case = rule.case.as_ref().filter(|_| acts());
+        if let Some(entity) = case.and_then(|case| entity(case.entity, hand)) {
+            let matter = (rule.info.id.clone(), entity);
+            self.cases.doubt(matter, hand.look.at);
+        }
+    }
+
     fn add_case(
         &mut self,
         info: &ReasonSource,
@@ -196,4 +207,59 @@ fn entity(kind: EntityKind, hand: &Hand<'_>) -> Option<Entity> {
         EntityKind::Ip => hand.look.address.map(|address| address.to_string()),
     };
     value.map(|value| Entity::new(kind, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::event::Arrival;
+    use crate::engine::key::HashSeed;
+    use crate::engine::policy::load::load;
+    use crate::engine::time::Timestamp;
+    use crate::engine::{Engine, Input, Outputs};
+    use crate::verify::model::Told;
+
+    const POLICY: &str = "
+version: 1
+time: { grace: 5s, skew: 2s, max_skew: 1m }
+signals:
+  - { name: drawn, key: [target], window: 1m, count: {} }
+rules:
+  - { id: crowd, family: volume, when: drawn >= 2, points: 1, case: { entity: target, proposal: look }, code: C, text: t, source: s, owner: o }
+";
+
+    /// Whether the case is in doubt after an event that came out of order by more than grace: which of the events before
+    /// it the engine still sees, the model cannot know.
+    fn is_in_doubt(is_told: bool) -> bool {
+        let policy = load(&[("p.yaml".to_owned(), POLICY.to_owned())]).expect("valid").policy;
+        let mut engine = Engine::new(std::sync::Arc::clone(&policy), HashSeed(1, 2));
+        let mut model = Model::new(policy);
+        for (offset, seconds) in [(0, 0), (1, 1), (2, 20), (3, 10)] {
+            let at = Timestamp::from_millis(1_750_000_000_000 + seconds * 1000);
+            let event = Event {
+                id: format!("e{offset}").into(),
+                occurred_at: at,
+                action: "like".into(),
+                target: Some("t".into()),
+                ..Event::default()
+            };
+            let arrival = Arrival { topic: "i", partition: 0, offset, append_time: at };
+            let mut out = Outputs::default();
+            engine.apply(Input::Event(&event, arrival), &mut out);
+            let told = out.judgement.map(|judgement| Told::by_engine(&judgement, &out.shadow));
+            let hint = Hint { told: told.as_ref().filter(|_| is_told), bans: None };
+            model.event(&event, arrival, hint);
+            assert!(offset == 3 || model.doubted_cases().is_empty(), "in order nothing is in doubt");
+        }
+        let matter = ("crowd".to_owned(), Entity::new(EntityKind::Target, "t"));
+        assert!(model.doubted_cases().iter().all(|doubted| *doubted == matter));
+        assert_eq!(model.open_cases().is_empty(), !model.doubted_cases().is_empty());
+        !model.doubted_cases().is_empty()
+    }
+
+    #[test]
+    fn a_case_is_in_doubt_where_only_an_event_that_nobody_told_can_say_how_far_it_grew() {
+        assert!(!is_in_doubt(true), "what was told says it");
+        assert!(is_in_doubt(false), "as while state is warmed up");
+    }
 }

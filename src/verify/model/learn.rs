@@ -75,6 +75,7 @@ impl Model {
         };
         if verdict != known.now.verdict {
             let hold = (at.after(settings.hold_timeout), settings.hold_default);
+            known.id.revision = next_revision(known, now, self.warmed_at);
             known.revise(feedback.result, verdict, (verdict == Verdict::Hold).then_some(hold));
             *revised = Some(known.now.clone());
         }
@@ -82,9 +83,17 @@ impl Model {
     }
 }
 
+/// One more; of what was decided up to when state that began anew was warm, at least the number of the second that has
+/// begun since the event.
+fn next_revision(known: &Answerable, now: Timestamp, warmed_at: Option<Timestamp>) -> u32 {
+    let since = now.since(known.now.effective_at).millis().div_euclid(1000) + 1;
+    let is_older = warmed_at.is_some_and(|warmed_at| known.now.effective_at <= warmed_at);
+    let least = if is_older { since.clamp(1, u32::MAX.into()) as u32 } else { 0 };
+    least.max(known.id.revision + 1)
+}
+
 impl Answerable {
     fn revise(&mut self, result: FeedbackResult, verdict: Verdict, hold: Option<(Timestamp, Verdict)>) {
-        self.id.revision += 1;
         let answers: Vec<&str> = FeedbackResult::ALL.iter().map(|result| result.name()).collect();
         let reason = ExpectedReason {
             id: result.name().to_owned(),

@@ -47,7 +47,7 @@ use self::series::Series;
 use self::watch::Watch;
 use crate::engine::ban::{Ban, BanChange};
 use crate::engine::case::Case;
-use crate::engine::entity::EntityKind;
+use crate::engine::entity::{Entity, EntityKind};
 use crate::engine::input::Outcome;
 use crate::engine::policy::Policy;
 use crate::engine::time::{Span, Timestamp};
@@ -111,6 +111,8 @@ pub struct Model {
     feedback: HashMap<String, Timestamp>,
     now: Timestamp,
     started_at: Option<Timestamp>,
+    /// When state that began anew was warm.
+    warmed_at: Option<Timestamp>,
     blind: bool,
 }
 
@@ -138,6 +140,7 @@ impl Model {
             feedback: HashMap::new(),
             now: Timestamp::default(),
             started_at: None,
+            warmed_at: None,
             blind: false,
         }
     }
@@ -177,9 +180,16 @@ impl Model {
     /// State that began anew is warm: all that comes counts in its case.
     pub fn warm(&mut self) {
         self.cases.taken_over();
+        self.warmed_at = Some(self.now);
     }
 
-    /// Ids of the open cases.
+    /// Rules and entities of whose case only the engine can know how many events it has: an event that nobody told of may
+    /// or may not have belonged to it. So until the case is taken over again.
+    pub fn doubted_cases(&self) -> &BTreeSet<(String, Entity)> {
+        self.cases.doubted()
+    }
+
+    /// Ids of the open cases that are not in doubt.
     pub fn open_cases(&self) -> Vec<String> {
         self.cases.open()
     }

@@ -1,6 +1,6 @@
 //! Bans in force and open cases, by entity.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::engine::ban::{Ban, BanChange};
 use crate::engine::case::{Case, CaseStatus, Resolution};
@@ -119,9 +119,12 @@ pub(super) struct Cases {
     settled: BTreeMap<Matter, Settled>,
     /// While state is warmed up: up to when events are in the cases that were taken over.
     counted: BTreeMap<Matter, Timestamp>,
+    /// Matters of which only the engine can know how many events they have.
+    doubted: BTreeSet<Matter>,
 }
 
-type Matter = (String, Entity);
+/// What a case is about: a rule and an entity.
+pub(super) type Matter = (String, Entity);
 
 /// An open case, and at how many events it is told next.
 #[derive(Clone, Debug)]
@@ -175,6 +178,18 @@ impl Cases {
         }
     }
 
+    /// An event at a time may or may not belong to a matter.
+    pub(super) fn doubt(&mut self, matter: Matter, at: Timestamp) {
+        if self.counted.get(&matter).is_none_or(|to| at > *to) {
+            self.doubted.insert(matter);
+        }
+    }
+
+    /// What is in doubt.
+    pub(super) fn doubted(&self) -> &BTreeSet<Matter> {
+        &self.doubted
+    }
+
     /// Events before this one since the matter was decided; `None` while that settles it.
     fn since_decided(&mut self, matter: &Matter, at: Timestamp) -> Option<u64> {
         let Some(settled) = self.settled.get_mut(matter) else { return Some(0) };
@@ -192,6 +207,7 @@ impl Cases {
         let matter = (case.rule.clone(), case.entity.clone());
         let counted = self.counted.entry(matter.clone()).or_default();
         *counted = (*counted).max(case.updated_at);
+        self.doubted.remove(&matter);
         match case.status {
             CaseStatus::Opened | CaseStatus::Grown => {
                 let tell_at = case.events.max(1) * 2;
@@ -212,9 +228,10 @@ impl Cases {
         self.counted.clear();
     }
 
-    /// Ids of the open cases that were told.
+    /// Ids of the open cases that were told and are not in doubt.
     pub(super) fn open(&self) -> Vec<String> {
-        self.open.values().filter(|open| open.tell_at > 1).map(|open| open.case.id.clone()).collect()
+        let sure = self.open.iter().filter(|(matter, _)| !self.doubted.contains(*matter));
+        sure.filter(|(_, open)| open.tell_at > 1).map(|(_, open)| open.case.id.clone()).collect()
     }
 
     /// A person decides a case; `None` when it is not known.

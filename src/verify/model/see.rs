@@ -319,7 +319,7 @@ impl Model {
         let policy = std::sync::Arc::clone(&self.policy);
         let scope = self.layout.expressions.scope(&*names);
         let by_limits = look.followed;
-        let fired = self.fired(&scope, look, hint);
+        let (fired, doubtful) = self.fired(&scope, look, hint);
         look.crowd_prior = told_prior(&policy, hint);
         look.campaign = told_campaign(&policy, hint);
         let pools = self.pools(&scope);
@@ -345,13 +345,17 @@ impl Model {
         };
         let hand = Hand { event, look, id, hint };
         self.act(&hand, &judged, &fired, &pools, answer);
+        if judged.rules_ran {
+            doubtful.into_iter().for_each(|rule| self.doubt_case(rule, &hand));
+        }
         self.remember(id, &judged.expected, hint.told.is_some());
         answer.expected = Some(judged.expected);
     }
 
-    fn fired(&self, scope: &Scope<'_>, look: &mut Look, hint: Hint<'_>) -> Vec<Fired> {
+    /// The rules that hold; and those of which only the engine can know, where nothing was told.
+    fn fired(&self, scope: &Scope<'_>, look: &mut Look, hint: Hint<'_>) -> (Vec<Fired>, Vec<usize>) {
         let expressions = &self.layout.expressions;
-        let mut fired = Vec::new();
+        let (mut fired, mut doubtful) = (Vec::new(), Vec::new());
         for (number, rule) in self.policy.rules.iter().enumerate().filter(|(_, rule)| rule.mode != Mode::Off)
         {
             if let Effect::Evidence { .. } = rule.effect {
@@ -359,13 +363,14 @@ impl Model {
                 continue;
             }
             let holds = expressions.holds(&rule.when.text, scope);
-            let (holds, _) = self.follow(holds, open(rule.mode, rule.rollout), &rule.info.id, look, hint);
+            let (holds, sure) = self.follow(holds, open(rule.mode, rule.rollout), &rule.info.id, look, hint);
+            doubtful.extend((!sure).then_some(number));
             if holds {
                 let value = rule.value.as_ref().and_then(|value| expressions.number(&value.text, scope));
                 fired.push(Fired { rule: number, value, points: None });
             }
         }
-        fired
+        (fired, doubtful)
     }
 
     /// For each pool, which of its conditions hold.

@@ -20,7 +20,8 @@ pub struct DecisionRecord {
     /// the partition of the event.
     #[schemars(example = &"3-9-00c0ffee00c0ffee-0", regex(pattern = "^-?[0-9]+-[0-9]+-[0-9a-f]{16}-[0-9]+$"))]
     pub decision_id: String,
-    /// Which revision of the decision on this event: 0 is the first; a higher one replaces all lower ones.
+    /// Which revision of the decision on this event: 0 is the first; a higher one replaces all lower ones. Numbers are
+    /// left out only where state began anew in between.
     #[schemars(example = 0)]
     pub revision: u32,
     /// The `decision_id` that this one replaces; absent for the first.
