@@ -45,7 +45,7 @@ impl Engine {
     }
 
     /// Takes over cases that were told earlier, in the order of their last change, untold. What of it is warmed up with
-    /// does not count again until [`Engine::cases_taken_over`].
+    /// does not count again until [`Engine::warmed_up`].
     pub fn restore_cases(&mut self, cases: Vec<Case>) {
         for case in cases {
             if let Some((key, _)) = self.normalise(&case.entity) {
