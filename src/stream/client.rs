@@ -127,6 +127,8 @@ const READER: &[(&str, &str)] = &[
     ("check.crcs", "true"),
     ("fetch.wait.max.ms", "100"),
     ("queued.min.messages", "20000"),
+    // Once so much is queued the client lets a partition rest for a second by default, however soon it is used up.
+    ("fetch.queue.backoff.ms", "10"),
     ("queued.max.messages.kbytes", "16384"),
 ];
 
