@@ -5,13 +5,13 @@
 
 mod saved;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::ban::{Ban, BanChange, Origin};
 use super::decision::ReasonSource;
 use super::entity::Entity;
-use super::key::Prehashed;
+use super::key::ByHash;
 use super::time::Timestamp;
 use super::timers::{Timer, Timers};
 
@@ -19,7 +19,7 @@ use super::timers::{Timer, Timers};
 #[derive(Debug, Default)]
 pub struct Bans {
     /// By entity key. Never iterated for outputs: order would depend on the hash.
-    by_entity: HashMap<u64, Vec<Held>, Prehashed>,
+    by_entity: ByHash<Vec<Held>>,
     /// When a person last lifted an entity's bans: older events make no new ones.
     pardons: BTreeMap<Entity, Timestamp>,
     count: usize,

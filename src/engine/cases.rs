@@ -8,11 +8,11 @@
 
 mod saved;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use super::case::{CampaignFacts, Case, CaseStatus, Resolution};
 use super::entity::Entity;
-use super::key::Prehashed;
+use super::key::ByHash;
 use super::time::{Span, Timestamp};
 use super::timers::{Timer, Timers};
 
@@ -20,7 +20,7 @@ use super::timers::{Timer, Timers};
 #[derive(Debug, Default)]
 pub struct Cases {
     /// By key of rule and entity. Never iterated for outputs.
-    open: HashMap<u64, Open, Prehashed>,
+    open: ByHash<Open>,
     /// Quiet ones that can still be decided, in the order in which they fell quiet.
     quiet: VecDeque<(u64, Case)>,
     /// What a person decided, by key of rule and entity.

@@ -6,9 +6,9 @@
 
 mod saved;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
-use super::key::Prehashed;
+use super::key::ByHash;
 use super::policy::Observation;
 use super::time::Timestamp;
 
@@ -16,7 +16,7 @@ use super::time::Timestamp;
 #[derive(Debug, Default)]
 pub struct Pool {
     /// Never iterated for outputs.
-    entities: HashMap<u64, Watch, Prehashed>,
+    entities: ByHash<Watch>,
     by_last_sign: BTreeSet<(Timestamp, u64)>,
     evicted: u64,
 }

@@ -4,14 +4,13 @@
 
 mod saved;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::crowd::{GATE, Heard, WINDOWS_MAX, gate_words, heard};
 use super::decision::ReasonSource;
 use super::entity::EntityKind;
 use super::expr::Condition;
-use super::key::{Prehashed, tuple};
+use super::key::{ByHash, tuple};
 use super::limit::Limit;
 use super::policy::{
     CrowdFact, Crowds, EventField, Fact, KeyField, LimitRule, LimitSpan, Measure, Origin, Policy, Signal,
@@ -230,7 +229,7 @@ impl Plan {
     }
 
     /// Lays a policy out. Limits whose identity is in `rooms` get at least so much room.
-    fn with_rooms(policy: &Policy, rooms: HashMap<u64, usize, Prehashed>) -> Self {
+    fn with_rooms(policy: &Policy, rooms: ByHash<usize>) -> Self {
         let grace = policy.settings.grace.plus(policy.settings.skew);
         let mut shared = Shared { key_fields: ALWAYS.to_vec(), filters: Vec::new(), rooms, grace };
         let dimensions: Vec<_> =
@@ -257,7 +256,7 @@ impl Plan {
     }
 
     /// The room that each limit has, by identity.
-    fn rooms(&self) -> HashMap<u64, usize, Prehashed> {
+    fn rooms(&self) -> ByHash<usize> {
         let spans = self.dimensions.iter().flat_map(|d| &d.limits).flat_map(|limit| &limit.spans);
         spans.map(|(limit, cell)| (cell.identity, limit.room())).collect()
     }
@@ -397,7 +396,7 @@ struct Shared {
     /// How much older than the newest event of a key another one may be that is judged with it.
     grace: Span,
     /// The least room of limits that were there before, by identity.
-    rooms: HashMap<u64, usize, Prehashed>,
+    rooms: ByHash<usize>,
 }
 
 impl Shared {

@@ -83,8 +83,7 @@ impl Read for Lines {
         if self.at == self.text.len() && !self.fill()? {
             return Ok(0);
         }
-        let count = into.len().min(self.text.len() - self.at);
-        into[..count].copy_from_slice(&self.text[self.at..self.at + count]);
+        let count = (&self.text[self.at..]).read(into)?;
         self.at += count;
         Ok(count)
     }
