@@ -5,12 +5,18 @@
 //! the overflow too, since its record may not stay. Sums and distinct counts are not estimated: they begin anew.
 
 use super::plan::{Cell, DimensionPlan};
-use super::table::{Overflow, Slot, Table};
+use super::table::{Overflow, Seen, Slot, Table};
 use super::time::{Span, Timestamp};
 
 /// The record of a key, its counts taken up where they were; tells whether the key may have had others before.
-pub(super) fn enter(plan: &DimensionPlan, table: &mut Table, key: u64, at: Timestamp) -> (Slot, bool) {
-    let entry = table.find_or_insert(key, at);
+pub(super) fn enter(
+    plan: &DimensionPlan,
+    table: &mut Table,
+    key: u64,
+    seen: Seen,
+    at: Timestamp,
+) -> (Slot, bool) {
+    let entry = table.find_seen_or_insert(key, seen, at);
     if entry.evicted {
         absorb(plan, table);
     }

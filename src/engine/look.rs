@@ -20,7 +20,8 @@ use super::limit;
 use super::plan::{ADDRESS, Cell, DEVICE, DimensionPlan, LimitCells, Plan, SignalCell, USER, Window};
 use super::policy::{EventField, Measure, Mode, OnEmpty, Policy};
 use super::prepare::Prepared;
-use super::table::{self, Table};
+use super::slab::Spill;
+use super::table::{self, Seen, Table};
 use super::time::{Span, Timestamp};
 use super::verdict::Verdict;
 use super::window::{Held, Recorded};
@@ -54,6 +55,8 @@ pub struct Look<'e> {
     pub(crate) hashes: &'e [Option<u64>],
     /// The key in each of the plan's dimensions.
     pub(crate) keys: &'e [Option<u64>],
+    /// What else was worked out before its turn.
+    pub(super) prepared: &'e Prepared,
     /// Which of the plan's filters let the event pass.
     pub(crate) passes: Vec<bool>,
     /// Where the actor's profiles are.
@@ -171,6 +174,7 @@ impl Engine {
             crowd: None,
             hashes: &prepared.hashes,
             keys: &prepared.keys,
+            prepared,
             passes: std::mem::take(&mut self.scratch.passes),
             profiles: Profiles::default(),
             watched: None,
@@ -188,7 +192,9 @@ impl Engine {
 
     fn open_profiles(&mut self, event: &Event<'_>, look: &mut Look<'_>) {
         let at = look.at;
-        let open = |table: &mut Table, field: usize| look.hashes[field].map(|key| open(table, key, at));
+        let open = |table: &mut Table, field: usize| {
+            look.hashes[field].map(|key| open(table, key, look.prepared.seen_profile(field), at))
+        };
         look.profiles = Profiles {
             user: open(&mut self.users, USER),
             device: open(&mut self.devices, DEVICE),
@@ -204,11 +210,17 @@ impl Engine {
             skip_empty(policy, &plan.limits, look, &mut stats.skipped_empty);
             return;
         };
-        let mut slot = None;
-        for cell in &plan.signals {
-            if look.passes(cell.filter) {
-                let slot = *slot.get_or_insert_with(|| enter(plan, policy, table, key, look));
-                look.slots[cell.slot] = observe(cell, policy, table, (slot, key), look);
+        let heard = plan.signals.iter().position(|cell| look.passes(cell.filter));
+        let mut slot = heard.map(|_| enter(plan, policy, table, dimension, look));
+        if let (Some(first), Some(slot)) = (heard, slot) {
+            if slot.is_guest() {
+                count_guest(&plan.signals, table, key, look);
+            }
+            let (record, spill) = table.cells_and_spill(slot);
+            for cell in &plan.signals[first..] {
+                if look.passes(cell.filter) {
+                    look.slots[cell.slot] = observe(cell, policy, record, spill, look);
+                }
             }
         }
         if plan.gate.is_some() {
@@ -221,7 +233,7 @@ impl Engine {
         for (number, cells) in plan.limits.iter().enumerate() {
             let rule = &policy.limits[cells.limit];
             if rule.mode != Mode::Off && look.passes(cells.filter) {
-                let slot = *slot.get_or_insert_with(|| enter(plan, policy, table, key, look));
+                let slot = *slot.get_or_insert_with(|| enter(plan, policy, table, dimension, look));
                 let place = Place { dimension, limit: number, slot };
                 let limit = check(cells, policy, table, place, look);
                 look.limits.push(limit);
@@ -231,8 +243,8 @@ impl Engine {
 }
 
 /// The profile of a key; without a past that must have been there, it says so.
-pub(super) fn open(table: &mut Table, key: u64, at: Timestamp) -> table::Slot {
-    let entry = table.find_or_insert(key, at);
+pub(super) fn open(table: &mut Table, key: u64, seen: Seen, at: Timestamp) -> table::Slot {
+    let entry = table.find_seen_or_insert(key, seen, at);
     if entry.evicted {
         table.release_displaced();
     }
@@ -242,16 +254,17 @@ pub(super) fn open(table: &mut Table, key: u64, at: Timestamp) -> table::Slot {
     entry.slot
 }
 
-/// The record of a key in a dimension; tells when it was not there although the key had been, and when counts in it are
-/// estimates.
+/// The record of the event's key in a dimension, which it must have; tells when it was not there although the key had been,
+/// and when counts in it are estimates.
 fn enter(
     plan: &DimensionPlan,
     policy: &Policy,
     table: &mut Table,
-    key: u64,
+    dimension: usize,
     look: &mut Look<'_>,
 ) -> table::Slot {
-    let (slot, known) = admit::enter(plan, table, key, look.at);
+    let key = look.keys[dimension].expect("who has no key is not looked at");
+    let (slot, known) = admit::enter(plan, table, key, look.prepared.seen(dimension), look.at);
     if known {
         note(&mut look.quality, QualityCode::Evicted, None);
     }
@@ -267,19 +280,25 @@ fn enter(
     slot
 }
 
+/// What the counts of a key take in that has no record of its own.
+#[cold]
+fn count_guest(signals: &[SignalCell], table: &mut Table, key: u64, look: &Look<'_>) {
+    for place in signals.iter().filter(|place| look.passes(place.filter)) {
+        if let Window::Count(spec) = &place.window {
+            admit::count(table, key, spec.window(), &place.cell, 1, look.at);
+        }
+    }
+}
+
 /// Records the event in a signal's window and reads it.
 fn observe<'e>(
     place: &SignalCell,
     policy: &Policy,
-    table: &mut Table,
-    (slot, key): (table::Slot, u64),
+    record: &mut [u32],
+    spill: &mut Spill,
     look: &mut Look<'_>,
 ) -> Slot<'e> {
-    if let (true, Window::Count(spec)) = (slot.is_guest(), &place.window) {
-        admit::count(table, key, spec.window(), &place.cell, 1, look.at);
-    }
     let signal = &policy.signals[place.signal];
-    let (record, spill) = table.cells_and_spill(slot);
     let cell = place.cell.of_mut(record);
     let at = look.at;
     let (value, recorded, exact, held) = match &place.window {

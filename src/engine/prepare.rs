@@ -10,7 +10,7 @@ use super::event::{Event, Text};
 use super::key::tuple;
 use super::plan::{ACTION, ADDRESS, CONTENT, DEVICE, TARGET, USER, key_of};
 use super::sieve::Sifted;
-use super::table::Table;
+use super::table::{Seen, Table};
 
 /// What was worked out of one event by the engine that is to apply it. Room that is used again for the next event.
 #[derive(Clone, Debug, Default)]
@@ -23,12 +23,31 @@ pub struct Prepared {
     pub(crate) hashes: Vec<Option<u64>>,
     /// The key in each dimension, unless a field of it is missing or nothing looks at the event there.
     pub(crate) keys: Vec<Option<u64>>,
+    /// The tables that it has a key in, by [`PROFILES`] and then by dimension.
+    tables: Vec<(usize, u64)>,
+    /// Where the record of its key in each table seemed to be.
+    seen: Vec<Seen>,
     /// What its action decides.
     pub(super) sifted: Sifted,
     /// Hash of actor and event id.
     pub(crate) identity: u64,
     /// Digest of what the event says: equal for a retry, other for another event under the same id.
     pub(crate) content: u32,
+}
+
+/// The tables of profiles, which come before those of the dimensions.
+pub(super) const PROFILES: [usize; 3] = [USER, DEVICE, ADDRESS];
+
+impl Prepared {
+    /// Where the profile of its user, device or address seemed to be.
+    pub(super) fn seen_profile(&self, field: usize) -> Seen {
+        self.seen.get(field).copied().unwrap_or_default()
+    }
+
+    /// Where its record in a dimension seemed to be.
+    pub(super) fn seen(&self, dimension: usize) -> Seen {
+        self.seen.get(PROFILES.len() + dimension).copied().unwrap_or_default()
+    }
 }
 
 /// Events that are prepared together: the state of the later ones is fetched while the earlier ones are applied.
@@ -59,18 +78,18 @@ impl Ahead {
             }
             self.count += 1;
         }
-        let prepared = &self.prepared[..self.count];
+        let prepared = &mut self.prepared[..self.count];
         prepared.iter().for_each(|prepared| engine.approach(prepared));
-        prepared.iter().take(Self::RECORDS).for_each(|prepared| engine.prefetch(prepared));
+        prepared.iter_mut().take(Self::RECORDS).for_each(|prepared| engine.prefetch(prepared));
     }
 
     /// What was prepared of the `index`-th of them, whose turn it is; asks for what a later one will need.
     ///
     /// # Panics
     /// When there were not so many.
-    pub fn turn<'a>(&'a self, engine: &Engine, index: usize) -> &'a Prepared {
-        let prepared = &self.prepared[..self.count];
-        if let Some(later) = prepared.get(index + Self::RECORDS) {
+    pub fn turn<'a>(&'a mut self, engine: &Engine, index: usize) -> &'a Prepared {
+        let prepared = &mut self.prepared[..self.count];
+        if let Some(later) = prepared.get_mut(index + Self::RECORDS) {
             engine.prefetch(later);
         }
         &prepared[index]
@@ -96,32 +115,39 @@ impl Engine {
             let reached = into.sifted.reaches(dimension);
             if reached { key_of(&plan.fields, &into.hashes) } else { None }
         }));
+        into.tables.clear();
+        let profiles = PROFILES.into_iter().map(|field| into.hashes[field]);
+        let keys = profiles.chain(into.keys.iter().copied()).enumerate();
+        into.tables.extend(keys.filter_map(|(table, key)| Some((table, key?))));
+        into.seen.clear();
         self.duplicates.prefetch(into.identity);
-        self.each_table(into, Table::sight);
     }
 
     /// Asks the processor for what [`Engine::prefetch`] reads.
     fn approach(&self, prepared: &Prepared) {
         if self.is_ready(prepared) {
-            self.each_table(prepared, Table::approach);
+            prepared.tables.iter().for_each(|(table, key)| self.table(*table).approach(*key));
         }
     }
 
-    /// Asks the processor for the state that a prepared event will need. Changes nothing; worth it some events ahead.
-    pub fn prefetch(&self, prepared: &Prepared) {
+    /// Asks the processor for the state that a prepared event will need, and notes where it is. Worth it some events
+    /// ahead.
+    pub fn prefetch(&self, prepared: &mut Prepared) {
         if self.is_ready(prepared) {
-            self.each_table(prepared, Table::prefetch);
+            prepared.seen.resize(PROFILES.len() + self.tables.len(), Seen::default());
+            for (table, key) in &prepared.tables {
+                prepared.seen[*table] = self.table(*table).prefetch(*key);
+            }
         }
     }
 
-    fn each_table(&self, prepared: &Prepared, ask: impl Fn(&Table, u64)) {
-        let profiles = [(&self.users, USER), (&self.devices, DEVICE), (&self.addresses, ADDRESS)];
-        let profiles = profiles.into_iter().map(|(table, field)| (table, prepared.hashes[field]));
-        let dimensions = self.tables.iter().zip(prepared.keys.iter().copied());
-        for (table, key) in profiles.chain(dimensions) {
-            if let Some(key) = key {
-                ask(table, key);
-            }
+    /// A table by its place in [`Prepared::tables`].
+    fn table(&self, number: usize) -> &Table {
+        match number {
+            USER => &self.users,
+            DEVICE => &self.devices,
+            ADDRESS => &self.addresses,
+            dimension => &self.tables[dimension - PROFILES.len()],
         }
     }
 

@@ -63,18 +63,20 @@ impl Engine {
         let cells = &self.plan.dimensions[place.dimension].limits[place.limit];
         let table = &mut self.tables[place.dimension];
         if limit.counts(rule, asked, verdict, || rule.acts(event, look.address)) {
+            let (record, spill) = table.cells_and_spill(place.slot);
             for (span, cell) in &cells.spans {
-                let (record, spill) = table.cells_and_spill(place.slot);
                 // An event too old to be judged is not recorded; its decision says so already.
                 let _backlog = span.record(cell.of_mut(record), spill, at, limit.cost);
-                if let (true, Some(key)) = (place.slot.is_guest(), key) {
-                    let n = u32::try_from(limit.cost).unwrap_or(u32::MAX);
+            }
+            if let (true, Some(key)) = (place.slot.is_guest(), key) {
+                let n = u32::try_from(limit.cost).unwrap_or(u32::MAX);
+                for (span, cell) in &cells.spans {
                     admit::count(table, key, span.window(), cell, n, at);
                 }
             }
         }
-        let record = table.cells_mut(place.slot);
         if let (Some(_), Some(repeat), Some(cell)) = (limit.refusal, rule.on_repeat, &cells.episode) {
+            let record = table.cells_mut(place.slot);
             episode::record(cell.of_mut(record), at, rule.info.window.unwrap_or_default(), repeat.within);
         }
     }

@@ -133,11 +133,12 @@ fn decode_text<'a>(
     limits: &DecodeLimits,
 ) -> Result<Decoded<'a>, DecodeError> {
     let mut told = Interaction::default();
-    if scan::read(text, spare, &mut told).is_none() {
+    let simple = scan::read(text, spare, &mut told);
+    if simple.is_none() {
         told = read_any(text)?;
     }
     told.event.occurred_at = told.occurred_at.ok_or_else(|| text::missing("occurred_at"))?;
-    check(&mut told.event, limits)?;
+    check(&mut told.event, limits, simple == Some(true))?;
     Ok(Decoded { event: told.event, append_time: told.append_time, trace })
 }
 
@@ -152,8 +153,9 @@ fn read_any(text: &str) -> Result<Interaction<'_>, DecodeError> {
     Ok(told)
 }
 
-/// Every rule that is not a matter of JSON: what must be there, lengths, characters. Blank text goes.
-fn check(event: &mut Event<'_>, limits: &DecodeLimits) -> Result<(), DecodeError> {
+/// Every rule that is not a matter of JSON: what must be there, lengths, characters. Blank text goes. `simple`: there are no
+/// control characters.
+fn check(event: &mut Event<'_>, limits: &DecodeLimits, simple: bool) -> Result<(), DecodeError> {
     text::required(&event.id, "event_id", limits.id_max)?;
     text::required(&event.action, "action", limits.id_max)?;
     for (id, field) in [
@@ -166,7 +168,7 @@ fn check(event: &mut Event<'_>, limits: &DecodeLimits) -> Result<(), DecodeError
         (&mut event.device.id, "device.id"),
         (&mut event.account.plan, "account.plan"),
     ] {
-        text::id(id, field, limits.id_max)?;
+        text::id(id, field, limits.id_max, simple)?;
     }
     text::bounded(&mut event.user_agent, "user_agent", limits.text_max)?;
     text::bounded(&mut event.forwarded_for, "forwarded_for", limits.text_max)?;

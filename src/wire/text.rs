@@ -5,10 +5,16 @@ use super::error::DecodeError;
 use crate::engine::event::Text;
 use crate::engine::input::DeadLetterReason;
 
-/// Makes blank text absent; an id that is there has at most `max` bytes and no control characters.
-pub(crate) fn id(text: &mut Option<Text<'_>>, field: &'static str, max: usize) -> Result<(), DecodeError> {
+/// Makes blank text absent; an id that is there has at most `max` bytes and no control characters, which are not looked
+/// for in text that is known to be `simple`.
+pub(crate) fn id(
+    text: &mut Option<Text<'_>>,
+    field: &'static str,
+    max: usize,
+    simple: bool,
+) -> Result<(), DecodeError> {
     bounded(text, field, max)?;
-    text.as_deref().map_or(Ok(()), |text| plain(text, field))
+    text.as_deref().filter(|_| !simple).map_or(Ok(()), |text| plain(text, field))
 }
 
 /// Makes blank text absent; text that is there has at most `max` bytes.
@@ -88,7 +94,7 @@ mod tests {
     fn blank_is_absent_and_controls_are_refused() {
         let read = |text: &'static str| {
             let mut text = Some(Text::from(text));
-            id(&mut text, "user_id", 8).map_err(|error| error.reason).map(|()| text)
+            id(&mut text, "user_id", 8, false).map_err(|error| error.reason).map(|()| text)
         };
         for blank in ["", "  ", "\t\n", "\u{2003}"] {
             assert_eq!(read(blank), Ok(None), "{blank:?}");

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::engine::table::{Table, TableSpec};
+use crate::engine::table::{Seen, Table, TableSpec};
 use crate::engine::time::{Span, Timestamp};
 
 /// Bursts that are remembered of an account.
@@ -56,7 +56,7 @@ impl Bursts {
 
     /// Notes that an account is part of a burst; returns those it was part of before.
     pub(crate) fn join(&mut self, user: u64, burst: Burst, at: Timestamp) -> Last {
-        let slot = crate::engine::look::open(&mut self.table, user, at);
+        let slot = crate::engine::look::open(&mut self.table, user, Seen::default(), at);
         let words = self.table.cells_mut(slot);
         let before: Last = std::array::from_fn(|place| words[place]);
         if !before.contains(&burst) {

@@ -13,7 +13,7 @@ use super::arena::HEAD;
 use super::index::{PLACE_BYTES, Segment};
 use super::mark::{self, touched};
 use super::overflow::{Estimate, Overflow};
-use super::{Entry, LOBBY, NEIGHBOURS, Slot, Table, TableSpec, hash_of, segment_of};
+use super::{Entry, LOBBY, NEIGHBOURS, Seen, Slot, Table, TableSpec, hash_of, segment_of};
 use crate::engine::slab::BlockRef;
 use crate::engine::time::{Span, Timestamp};
 
@@ -30,16 +30,18 @@ impl Table {
         let mut table = Self::new(spec);
         let overflow = Overflow::new(windows, table.spec.budget_bytes);
         table.overflow = Some(overflow);
-        let beside = table.guests_max() * (table.arena.record_bytes() + PLACE_BYTES);
+        table.set_guests_max();
+        let beside = table.guests_max * (table.arena.record_bytes() + PLACE_BYTES);
         let least = table.spec.least_bytes() + beside + table.overflow.as_ref().map_or(0, Overflow::bytes);
         table.spec.budget_bytes = table.spec.budget_bytes.max(least);
         table
     }
 
-    /// Places of the lobby.
-    pub(super) fn guests_max(&self) -> u64 {
+    /// Works out how many places the lobby has.
+    pub(super) fn set_guests_max(&mut self) {
         let record = self.arena.record_bytes() + PLACE_BYTES;
-        self.overflow.as_ref().map_or(0, |overflow| (overflow.sketch_bytes() / record).max(LEAST_GUESTS))
+        let guests = |overflow: &Overflow| (overflow.sketch_bytes() / record).max(LEAST_GUESTS);
+        self.guests_max = self.overflow.as_ref().map_or(0, guests);
     }
 
     /// What is known of keys without a record, in a table that admits.
@@ -84,7 +86,7 @@ impl Table {
     /// Makes a record for a key that was touched so often, in place of one that was touched less. For a table that is
     /// filled anew; the key is in none of its records.
     pub fn transfer(&mut self, key: u64, touched: Timestamp, touches: u32) -> Entry {
-        let entry = self.find_or_insert_as(key, touched, touches);
+        let entry = self.find_or_insert_as(key, Seen::default(), touched, touches);
         mark::set_touches(self.record_mut(entry.slot), touches);
         entry
     }
@@ -96,7 +98,7 @@ impl Table {
         }
         self.not_admitted += 1;
         if self.index[LOBBY].capacity() == 0 {
-            self.index[LOBBY] = Segment::with_capacity(self.guests_max() as usize);
+            self.index[LOBBY] = Segment::with_capacity(self.guests_max as usize);
         }
         let (number, fresh) = match self.waiting(key) {
             Some(number) => (number, self.touch(number, now)),

@@ -110,6 +110,12 @@ impl Arena {
         u64::from(record[0]) | u64::from(record[1]) << 32
     }
 
+    /// Whether there is a record of this number, and it is this key's.
+    #[inline]
+    pub(super) fn is_of(&self, number: u32, key: u64) -> bool {
+        number < self.end && self.key(number) == key
+    }
+
     /// A record for a key, with its cells empty and no mark.
     pub(super) fn take(&mut self, key: u64) -> u32 {
         let number = if self.free == 0 { self.fresh() } else { self.free };

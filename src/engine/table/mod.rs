@@ -15,6 +15,7 @@
 //! that is counted and told.
 
 mod admission;
+mod ahead;
 mod arena;
 mod index;
 mod mark;
@@ -22,12 +23,12 @@ mod overflow;
 mod room;
 mod saved;
 
+pub use self::ahead::Seen;
 pub use self::overflow::{Estimate, Overflow};
 
 use self::arena::{Arena, HEAD};
 use self::index::{FIRST_CAPACITY, PLACE_BYTES, Segment};
 use self::mark::touched;
-use super::prefetch::{prefetch, prefetch_line};
 use super::slab::{BlockRef, Spill};
 use super::time::{Span, Timestamp};
 
@@ -132,6 +133,8 @@ pub struct Table {
     not_admitted: u64,
     /// What is known of keys without a record.
     overflow: Option<Overflow>,
+    /// Places of the lobby.
+    guests_max: u64,
     /// The record that had to go last: its key, when it was touched, its cells. Valid until the next insertion.
     displaced: (u64, Timestamp, Vec<u32>),
     /// Records made, and events not admitted, since [`Table::take_made`] was asked last.
@@ -159,6 +162,7 @@ impl Table {
             evicted: 0,
             not_admitted: 0,
             overflow: None,
+            guests_max: 0,
             displaced: (0, Timestamp::default(), Vec::new()),
             made: 0,
             cursor: 0,
@@ -175,6 +179,7 @@ impl Table {
             (Some(new), Some(old)) => Some(new.succeeding(old)),
             (new, _) => new,
         };
+        self.set_guests_max();
         self
     }
 
@@ -188,12 +193,15 @@ impl Table {
     /// The record of a key, unless it is absent or dead at `now`.
     #[inline]
     pub fn find(&self, key: u64, now: Timestamp) -> Option<Slot> {
-        self.lookup(nonzero(key)).filter(|number| !self.is_dead(*number, now)).map(Slot)
+        self.lookup(nonzero(key), Seen::default()).filter(|number| !self.is_dead(*number, now)).map(Slot)
     }
 
     /// The number of a key's record, dead or alive.
     #[inline]
-    fn lookup(&self, key: u64) -> Option<u32> {
+    fn lookup(&self, key: u64, seen: Seen) -> Option<u32> {
+        if let Some(number) = self.still(seen, key) {
+            return Some(number);
+        }
         self.index[segment_of(key)].find(hash_of(key), |number| self.arena.key(number) == key)
     }
 
@@ -201,13 +209,19 @@ impl Table {
     /// it, it is a guest's.
     #[inline]
     pub fn find_or_insert(&mut self, key: u64, now: Timestamp) -> Entry {
-        self.find_or_insert_as(key, now, 1)
+        self.find_or_insert_as(key, Seen::default(), now, 1)
+    }
+
+    /// The same for a key whose record was looked for before.
+    #[inline]
+    pub fn find_seen_or_insert(&mut self, key: u64, seen: Seen, now: Timestamp) -> Entry {
+        self.find_or_insert_as(key, seen, now, 1)
     }
 
     #[inline]
-    fn find_or_insert_as(&mut self, key: u64, now: Timestamp, touches: u32) -> Entry {
+    fn find_or_insert_as(&mut self, key: u64, seen: Seen, now: Timestamp, touches: u32) -> Entry {
         let key = nonzero(key);
-        match self.lookup(key) {
+        match self.lookup(key, seen) {
             Some(number) => {
                 let fresh = self.touch(number, now);
                 let known = if fresh { self.known(key, now) } else { Estimate::default() };
@@ -245,29 +259,6 @@ impl Table {
     /// The latest time a record was touched at.
     pub fn touched(&self, slot: Slot) -> Timestamp {
         touched(self.record(slot))
-    }
-
-    /// Asks the processor to load what [`Table::approach`] reads.
-    #[inline]
-    pub fn sight(&self, key: u64) {
-        prefetch_line(&self.index[segment_of(nonzero(key))..]);
-    }
-
-    /// Asks the processor to load what finding a key begins with; [`Table::prefetch`] is fast soon after.
-    #[inline]
-    pub fn approach(&self, key: u64) {
-        let key = nonzero(key);
-        self.index[segment_of(key)].prefetch(hash_of(key));
-    }
-
-    /// Asks the processor to load the record of a key, or what is known of a key without one.
-    #[inline]
-    pub fn prefetch(&self, key: u64) {
-        let key = nonzero(key);
-        match self.index[segment_of(key)].find(hash_of(key), |_| true) {
-            Some(number) => prefetch(self.arena.record(number)),
-            None => self.overflow.iter().for_each(|overflow| overflow.prefetch(self.spec.idle, key)),
-        }
     }
 
     /// Looks at the next `places` records, removes those that are dead at `now`, and returns how many.

@@ -34,7 +34,7 @@ impl Table {
     /// Records that take memory, or have room kept for them, when there are so many more in use.
     fn records_with(&self, more: u32) -> u64 {
         // Record 0 is never free.
-        let held = 1 + self.len() as u64 + u64::from(self.empty + more) + self.guests_max();
+        let held = 1 + self.len() as u64 + u64::from(self.empty + more) + self.guests_max;
         held.max(self.arena.end().into())
     }
 
@@ -45,6 +45,6 @@ impl Table {
     /// The budget less what the lobby's places and the overflow will need.
     fn room(&self) -> u64 {
         let overflow = self.overflow.as_ref().map_or(0, Overflow::bytes);
-        self.spec.budget_bytes - overflow - self.guests_max() * PLACE_BYTES
+        self.spec.budget_bytes - overflow - self.guests_max * PLACE_BYTES
     }
 }

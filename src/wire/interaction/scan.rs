@@ -15,10 +15,11 @@ use crate::wire::{bytes, time};
 /// Digits that surely fit 64 bits with sign.
 const DIGITS_MAX: usize = 18;
 
-/// Reads an interaction into `told`, which is to be empty; `None` when it is not in the usual form, and then part of it may
-/// have been read. Lists are taken from `spare` where it has some.
-pub(super) fn read<'a>(text: &'a str, spare: &mut Spare, told: &mut Interaction<'a>) -> Option<()> {
-    let mut scan = Scan { text, at: 0, spare };
+/// Reads an interaction into `told`, which is to be empty, and says whether all text in it is known to be free of control
+/// characters; `None` when it is not in the usual form, and then part of it may have been read. Lists are taken from
+/// `spare` where it has some.
+pub(super) fn read<'a>(text: &'a str, spare: &mut Spare, told: &mut Interaction<'a>) -> Option<bool> {
+    let mut scan = Scan { text, at: 0, simple: is_simple(text), spare };
     let mut seen = 0u32;
     scan.object(|scan, key| {
         let field = Top::of(key)?;
@@ -30,13 +31,22 @@ pub(super) fn read<'a>(text: &'a str, spare: &mut Spare, told: &mut Interaction<
         scan.field(field, told)
     })?;
     scan.blank();
-    (scan.at == text.len()).then_some(())
+    (scan.at == text.len()).then_some(scan.simple)
+}
+
+/// Whether no text of a record can hold an escape or a control character, so that each ends at the next quote. The byte
+/// 0xC2 leads all control characters beyond ASCII, and more.
+fn is_simple(text: &str) -> bool {
+    let suspect = |byte: u8| byte < 0x20 || matches!(byte, b'\\' | 0x7f | 0xc2);
+    // Without a way out early, so that many bytes are looked at in one go.
+    text.bytes().fold(0, |found, byte| found | u8::from(suspect(byte))) == 0
 }
 
 /// Where the reading stands. All methods give up with `None`.
 struct Scan<'a, 's> {
     text: &'a str,
     at: usize,
+    simple: bool,
     spare: &'s mut Spare,
 }
 
@@ -180,13 +190,15 @@ impl<'a> Scan<'a, '_> {
     /// Text without escapes.
     fn string(&mut self) -> Option<&'a str> {
         self.token(b'"')?;
-        let start = self.at;
-        let end = start + plain_len(&self.text.as_bytes()[start..])?;
-        if self.text.as_bytes()[end] != b'"' {
-            return None;
-        }
-        self.at = end + 1;
-        self.text.get(start..end)
+        let rest = self.text.get(self.at..)?;
+        let bytes = rest.as_bytes();
+        let len = if self.simple {
+            bytes::before(bytes, |eight| bytes::equal(eight, b'"'))?
+        } else {
+            plain_len(bytes).filter(|len| bytes[*len] == b'"')?
+        };
+        self.at += len + 1;
+        rest.get(..len)
     }
 
     /// The next byte that is no white space, which must be this one.
@@ -238,7 +250,9 @@ mod tests {
     /// What the short road makes of it.
     fn short(text: &str) -> Option<Interaction<'_>> {
         let mut told = Interaction::default();
-        read(text, &mut Spare::default(), &mut told).map(|()| told)
+        let simple = read(text, &mut Spare::default(), &mut told)?;
+        assert!(!simple || !text.chars().any(char::is_control), "{text}");
+        Some(told)
     }
 
     const USUAL: &str = r#" {"event_id":"e1","occurred_at":1750000000250,"action":"like" , "user_id":"ü1",
