@@ -8,6 +8,7 @@ use super::admit;
 use super::apply::{COMMAND_BUDGET, COMMAND_HORIZON, Scratch};
 use super::arrive::Watermark;
 use super::bans::Bans;
+use super::blast::Blast;
 use super::cases::Cases;
 use super::crowd::Crowds;
 use super::duplicates::Duplicates;
@@ -53,6 +54,7 @@ impl Engine {
             exceptions: Exceptions::default(),
             recall: Recall::default(),
             crowds: Crowds::new(&policy),
+            blast: Blast::new(&policy),
             pools: policy.observations.iter().map(|_| Pool::default()).collect(),
             duplicates: Duplicates::new(settings.duplicate_horizon, settings.duplicate_budget),
             commands: Duplicates::new(COMMAND_HORIZON, COMMAND_BUDGET),
@@ -89,6 +91,7 @@ impl Engine {
             self.tables.push(carry_over(old, new, self.now));
         }
         self.pools = carry_pools(&self.policy, std::mem::take(&mut self.pools), &policy);
+        self.blast = std::mem::take(&mut self.blast).carry(&self.policy, &policy);
         self.duplicates.retune(policy.settings.duplicate_horizon, policy.settings.duplicate_budget);
         self.stats = fresh_stats(&policy);
         self.sieve = Sieve::default();

@@ -40,10 +40,11 @@ pub(super) enum Set {
     Exceptions = 9,
     Recall = 10,
     Crowds = 11,
+    Blast = 12,
 }
 
 impl Set {
-    pub(super) const ALL: [Set; 12] = [
+    pub(super) const ALL: [Set; 13] = [
         Set::Identity,
         Set::Progress,
         Set::Plan,
@@ -56,6 +57,7 @@ impl Set {
         Set::Exceptions,
         Set::Recall,
         Set::Crowds,
+        Set::Blast,
     ];
 }
 
@@ -165,6 +167,7 @@ impl Engine {
             exceptions,
             crowds,
             recall,
+            blast,
             pools,
             duplicates,
             commands,
@@ -205,6 +208,7 @@ impl Engine {
             Set::Timers => timers.save(&mut to),
             Set::Exceptions => exceptions.save(&mut to),
             Set::Recall => recall.save(&mut to),
+            Set::Blast => blast.save(&mut to),
             Set::Crowds => {
                 crowds.is_some().save(&mut to);
                 crowds.iter().for_each(|crowds| crowds.save(&mut to));
@@ -250,6 +254,7 @@ impl Engine {
             exceptions: sets.read(Set::Exceptions, Saved::load)?,
             crowds,
             recall: sets.read(Set::Recall, Saved::load)?,
+            blast: sets.read(Set::Blast, Saved::load)?,
             pools: sets.read(Set::Pools, Saved::load)?,
             duplicates,
             commands,
@@ -283,6 +288,7 @@ impl Engine {
             && self.tables.iter().zip(dimensions).all(fits)
             && self.profile_cells() == fresh.profile_cells()
             && self.crowds.as_ref().map(Crowds::layout) == fresh.crowds.as_ref().map(Crowds::layout)
+            && self.blast.is_like(&fresh.blast)
             && self.pools.len() == fresh.pools.len()
             && self.stats.rule_hits.len() == fresh.stats.rule_hits.len()
             && self.stats.skipped_empty.len() == fresh.stats.skipped_empty.len()

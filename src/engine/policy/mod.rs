@@ -17,6 +17,7 @@ pub mod schema;
 pub mod source;
 pub mod tests;
 
+mod blast;
 mod build;
 mod crowds;
 
@@ -35,6 +36,7 @@ use super::rollout::Rollout;
 use super::time::{Span, Timestamp};
 use super::verdict::Verdict;
 
+pub use self::blast::{BlastRadius, Budget, FallBack};
 pub use self::crowds::{Campaigns, Crowds, Gate, People};
 pub use self::names::{CrowdFact, EventField, Fact, Name, Origin};
 
@@ -61,6 +63,8 @@ pub struct Policy {
     pub families: Vec<Family>,
     /// What is watched of those who act on one target together.
     pub crowds: Option<Crowds>,
+    /// How many accounts rules and limits may hold up.
+    pub blast: BlastRadius,
     /// Observation pools.
     pub observations: Vec<Observation>,
     /// Standing exemptions.
@@ -346,6 +350,8 @@ pub struct LimitRule {
     pub mode: Mode,
     /// For whom it acts, when not for all; for the others it is in shadow.
     pub rollout: Option<Rollout>,
+    /// How many accounts it may hold up: an index into [`BlastRadius::budgets`].
+    pub budget: Option<usize>,
 }
 
 /// One span of a limit.
@@ -400,6 +406,8 @@ pub struct Rule {
     pub mode: Mode,
     /// For whom it acts, when not for all; for the others it is in shadow.
     pub rollout: Option<Rollout>,
+    /// How many accounts it may hold up: an index into [`BlastRadius::budgets`].
+    pub budget: Option<usize>,
 }
 
 /// What a rule does when it fires.

@@ -9,6 +9,7 @@
 //! decision says `evicted`, nothing about windows can be said any more ([`Model::is_blind`]).
 
 mod act;
+mod blast;
 mod calendar;
 mod condition;
 mod expected;
@@ -37,6 +38,7 @@ pub use self::expected::{Expected, ExpectedReason, Shortcoming};
 pub use self::range::Range;
 pub use self::told::{Told, ToldReason};
 
+use self::blast::Radius;
 use self::layout::Layout;
 use self::learn::Answerable;
 use self::look::Exception;
@@ -104,6 +106,7 @@ pub struct Model {
     cases: Cases,
     watches: HashMap<(String, String), Watch>,
     exceptions: Vec<Exception>,
+    radius: Radius,
     /// Decisions that can be answered, by the digest that all revisions share.
     answerable: HashMap<u64, Answerable>,
     /// Decisions that nobody told and only the engine can know, by that digest.
@@ -135,6 +138,7 @@ impl Model {
             cases: Cases::default(),
             watches: HashMap::new(),
             exceptions: Vec::new(),
+            radius: Radius::default(),
             answerable: HashMap::new(),
             guessed: BTreeSet::new(),
             feedback: HashMap::new(),
@@ -213,6 +217,7 @@ impl Model {
         self.watches.retain(|(pool, _), _| pools.contains(pool.as_str()));
         self.born.extend(added.into_iter().map(|id| (id, self.now)));
         self.layout = layout;
+        self.radius.carry(&self.policy, policy);
         self.policy = Arc::clone(policy);
         Answer::of(Outcome::PolicyActivated)
     }

@@ -325,15 +325,32 @@ impl Model {
         let pools = self.pools(&scope);
         drop(scope);
         let id = DecisionId::first(&arrival, &event.id);
+        let hand = Hand { event, look, id, hint };
+        let mut judged = self.judged(&hand, &fired, by_limits);
+        while self.spend(&hand, &judged, answer) {
+            judged = self.judged(&hand, &fired, by_limits);
+        }
+        self.act(&hand, &judged, &fired, &pools, answer);
+        if judged.rules_ran {
+            doubtful.into_iter().for_each(|rule| self.doubt_case(rule, &hand));
+        }
+        self.remember(id, &judged.expected, hint.told.is_some());
+        answer.expected = Some(judged.expected);
+    }
+
+    /// The verdict, whether or not it is known that the address is shared by many.
+    fn judged(&self, hand: &Hand<'_>, fired: &[Fired], by_limits: usize) -> Judged {
+        let (event, look, hint) = (hand.event, hand.look, hand.hint);
         let judge = |shared: bool| {
-            let mut judged: Judged = judge((&policy, &self.exceptions), event, look, shared, &fired);
-            judged.expected.id = id.to_string();
+            let law = (&*self.policy, self.exceptions.as_slice());
+            let mut judged: Judged = judge(law, (&self.radius, hint), event, look, shared, fired);
+            judged.expected.id = hand.id.to_string();
             if !judged.rules_ran {
                 judged.expected.followed = by_limits;
             }
             judged
         };
-        let judged = match (look.shared, hint.told) {
+        match (look.shared, hint.told) {
             (Some(shared), _) => judge(shared),
             (None, None) => judge(false),
             (None, Some(told)) => {
@@ -342,14 +359,7 @@ impl Model {
                 judged.expected.followed += 1;
                 judged
             }
-        };
-        let hand = Hand { event, look, id, hint };
-        self.act(&hand, &judged, &fired, &pools, answer);
-        if judged.rules_ran {
-            doubtful.into_iter().for_each(|rule| self.doubt_case(rule, &hand));
         }
-        self.remember(id, &judged.expected, hint.told.is_some());
-        answer.expected = Some(judged.expected);
     }
 
     /// The rules that hold; and those of which only the engine can know, where nothing was told.

@@ -3,6 +3,7 @@
 //! Each file here makes one part; all of them share a `Workshop`: the names known so far, and the report that
 //! gathers what is wrong. A part with an error is left out and the rest is still checked.
 
+mod blast;
 mod condition;
 mod crowds;
 mod dimension;
@@ -29,7 +30,7 @@ use super::problem::Report;
 use super::reader::At;
 use super::source::Position;
 use super::tests::{self, RuleTest};
-use super::{Family, Mode, Policy, Settings};
+use super::{BlastRadius, Family, Mode, Policy, Settings};
 use crate::engine::decision::ReasonSource;
 use crate::engine::expr::catalogue::Catalogue;
 use crate::engine::time::Span;
@@ -47,6 +48,8 @@ struct Workshop<'a> {
     tests: Vec<RuleTest>,
     /// There is a section `crowds`.
     watches_crowds: bool,
+    blast: BlastRadius,
+    blast_defaults: blast::Defaults,
 }
 
 /// Makes a policy of a draft; hash and sources are left empty. `None` only where there is an error in the report.
@@ -63,6 +66,8 @@ pub(super) fn build(draft: Draft, report: &Report<'_>) -> Option<(Policy, Vec<Ru
         ids: BTreeMap::new(),
         tests: Vec::new(),
         watches_crowds: draft.crowds.is_some(),
+        blast: BlastRadius::default(),
+        blast_defaults: blast::defaults(&draft, report),
     };
     vocabulary::attributes(&mut shop, &draft);
     let signals = shop.signals(&draft);
@@ -87,6 +92,7 @@ pub(super) fn build(draft: Draft, report: &Report<'_>) -> Option<(Policy, Vec<Ru
         rules,
         families: shop.families,
         crowds,
+        blast: shop.blast,
         observations,
         exemptions,
         lists: shop.lists.into_iter().map(|(name, list)| (name, list.to_vec())).collect(),

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::settings::RawBlastRadius;
 use super::words::{Cel, Duration, Max, RawMode, RawOnEmpty, RawVerdict, Value};
 use crate::engine::policy::reader::At;
 
@@ -81,6 +82,9 @@ pub struct RawLimit {
     pub mode: Option<At<RawMode>>,
     /// For which share of all entities it acts; for the others it is in shadow. Default: for all.
     pub rollout: Option<At<RawRollout>>,
+    /// How many accounts it may hold up before it falls back by itself. Default: as in `guards`, with challenge or
+    /// stronger.
+    pub blast_radius: Option<At<RawBlastRadius>>,
     /// Its tests: an honest heavy user who passes, an abuser who is stopped.
     #[serde(default)]
     pub tests: Vec<At<RawTest>>,
@@ -190,6 +194,9 @@ pub struct RawRule {
     /// For which share of all entities it acts; for the others it is in shadow. Default: for all. Not of a rule with
     /// `evidence`.
     pub rollout: Option<At<RawRollout>>,
+    /// How many accounts it may hold up before it falls back by itself. Default: as in `guards`, with a verdict of its
+    /// own. Not of a rule with `evidence`.
+    pub blast_radius: Option<At<RawBlastRadius>>,
     /// Its tests: an honest heavy user who passes, an abuser who is stopped.
     #[serde(default)]
     pub tests: Vec<At<RawTest>>,
