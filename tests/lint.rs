@@ -47,6 +47,7 @@ impl Place {
 /// `dead` needs a count of likes of an event that is a login; `narrow` says nothing that `wide` does not; nobody reads
 /// `spare`; one user may do three likes a minute and an address all it wants.
 const POLICY: &str = "version: 1
+guards: { blast_radius: { accounts: 1000, within: 1h } }
 signals:
   - { name: likes, key: [user], when: event.action == 'like', window: 1h, count: {}, doc: d }
   - { name: spare, key: [user], window: 1h, count: {}, doc: d }
