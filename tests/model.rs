@@ -295,7 +295,7 @@ rules:
   - { id: partner, family: network, when: "in_network(event.ip, networks.partners)", points: -5, code: PARTNER, text: t, source: s, owner: o }
   - { id: penalised, family: account, when: user.penalty > 1.2, points: 9, value: user.penalty, code: PEN, text: t, source: s, owner: o }
   - { id: young, family: account, when: "account.age < hours(48) && event.action == 'like'", points: 7, code: YOUNG, text: t, source: s, owner: o, mode: shadow }
-  - { id: half, family: account, when: user_likes >= 2, verdict: challenge, rollout: { percent: 60 }, blast_radius: { accounts: 3, within: 15s }, case: { entity: user, proposal: look }, code: HALF, text: t, source: s, owner: o }
+  - { id: half, family: account, when: user_likes >= 2, verdict: challenge, rollout: { percent: 60 }, blast_radius: { accounts: 2, within: 15s }, case: { entity: user, proposal: look }, code: HALF, text: t, source: s, owner: o }
   - { id: guess, family: network, when: failed >= 3, verdict: reject, blast_radius: { accounts: 1, within: 40s, then: hold }, code: GUESS, text: t, source: s, owner: o }
 observation:
   - { id: watch, entity: user, conditions: [user_likes >= 3, user_targets >= 3, account.new], watch: 30s, times: 2, within: 10s, ban: 20s, code: WATCH, text: t, source: s, owner: o }
@@ -664,7 +664,8 @@ fn an_engine_of_another_policy_is_found_out() {
         ("trusted: [10.0.0.0/8]", "trusted: [10.9.0.0/16]"),
         ("accounts: 1, within: 25s", "accounts: 2, within: 25s"),
         ("accounts: 1, within: 40s, then: hold", "accounts: 1, within: 40s"),
-        ("accounts: 3, within: 15s", "accounts: 3, within: 60s"),
+        ("accounts: 2, within: 30s, then: hold", "accounts: 2, within: 30s"),
+        ("accounts: 2, within: 25s", "accounts: 2, within: 2s"),
     ] {
         let text = SMALL.replace("LIMITS", LIMITS);
         assert!(text.contains(from), "{from}");

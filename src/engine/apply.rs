@@ -173,7 +173,10 @@ impl Engine {
         (self.scratch.judged.reasons, self.scratch.quality) = out.room();
         self.blast.see(prepared.hashes[USER], at);
         let text = prepared.address.filter(|_| self.plan.reads_address).map(|address| address.to_string());
-        let mut look = self.look(event, at, prepared, text.as_deref());
+        let places = if self.plan.places.is_empty() { None } else { self.policy.places.clone() };
+        let place = places.as_deref().zip(prepared.address);
+        let place = place.and_then(|(places, address)| places.find(address.full()));
+        let mut look = self.look(event, at, prepared, (text.as_deref(), place));
         look.quality.extend(late.map(whole_event));
         look.quality.extend((seen == Seen::Conflict).then(|| whole_event(QualityCode::IdConflict)));
         let room = std::mem::take(&mut self.scratch.judged);

@@ -123,13 +123,14 @@ impl Look<'_> {
 }
 
 impl Engine {
-    /// Reads everything the decision on an event is made from. `address_text` is the address as expressions see it.
+    /// Reads everything the decision on an event is made from. `address_text` is the address as expressions
+    /// see it, `place` where it is.
     pub(super) fn look<'e>(
         &mut self,
         event: &'e Event<'_>,
         at: Timestamp,
         prepared: &'e Prepared,
-        address_text: Option<&'e str>,
+        (address_text, place): (Option<&'e str>, Option<&'e super::place::Place>),
     ) -> Look<'e> {
         let mut look = self.open(at, prepared);
         self.open_profiles(event, &mut look);
@@ -137,6 +138,7 @@ impl Engine {
         look.trusted = facts.trusted == Some(true);
         look.standing = facts.standing();
         fill_fields(&self.plan, event, address_text, &mut look.slots);
+        super::place::fill(&self.plan.places, place, &mut look.slots);
         facts.fill(&self.plan.facts, &mut look.slots);
         let filters = self.plan.filters.iter().enumerate();
         look.passes.extend(filters.map(|(number, filter)| {
@@ -300,6 +302,12 @@ fn observe<'e>(
             let recorded = spec.record(cell, spill, hash, at);
             let read = spec.read(cell, spill, at);
             (Slot::Int(clamp(read.count)), recorded, read.exact, read.held)
+        }
+        Window::Travel(spec) => {
+            let Measure::Travel { exits, .. } = &signal.measure else { return Slot::Unknown };
+            let Some(here) = super::place::travel::here(policy, look, exits) else { return Slot::Unknown };
+            let Some(speed) = spec.note(cell, at, here) else { return Slot::Unknown };
+            (Slot::Double(speed), Recorded::Yes, true, Held::Whole)
         }
     };
     if recorded == Recorded::Backlog || held != Held::Whole {

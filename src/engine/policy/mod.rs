@@ -32,6 +32,7 @@ use super::decision::{QualityCode, ReasonSource};
 use super::entity::{Entity, EntityKind};
 use super::expr::{Condition, Number};
 use super::input::DeadLetterReason;
+use super::place::{NetworkClass, PlaceField, Places};
 use super::rollout::Rollout;
 use super::time::{Span, Timestamp};
 use super::verdict::Verdict;
@@ -63,6 +64,8 @@ pub struct Policy {
     pub families: Vec<Family>,
     /// What is watched of those who act on one target together.
     pub crowds: Option<Crowds>,
+    /// Where addresses are, by a table that the policy names.
+    pub places: Option<Arc<Places>>,
     /// How many accounts rules and limits may hold up.
     pub blast: BlastRadius,
     /// Observation pools.
@@ -246,6 +249,8 @@ pub enum KeyField {
     Attribute(String),
     /// A device attribute.
     DeviceAttribute(String),
+    /// Where the address is.
+    Place(PlaceField),
 }
 
 /// As written in a policy's keys.
@@ -264,6 +269,7 @@ impl fmt::Display for KeyField {
             KeyField::UserAgent => f.write_str("user_agent"),
             KeyField::Attribute(name) => write!(f, "attributes.{name}"),
             KeyField::DeviceAttribute(name) => write!(f, "device.{name}"),
+            KeyField::Place(of) => f.write_str(of.name()),
         }
     }
 }
@@ -306,6 +312,13 @@ pub enum Measure {
         of: Number,
         /// Sub-windows.
         slots: u32,
+    },
+    /// Kilometres an hour since the last place of the key.
+    Travel {
+        /// Shorter distances are no travel, kilometres.
+        least_km: f64,
+        /// Networks whose place is not that of the people behind them.
+        exits: Vec<NetworkClass>,
     },
 }
 

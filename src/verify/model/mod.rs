@@ -29,6 +29,7 @@ mod see;
 mod series;
 mod share;
 mod told;
+mod travel;
 mod watch;
 
 use std::collections::{BTreeSet, HashMap};
@@ -46,6 +47,7 @@ use self::person::Person;
 use self::quota::Quota;
 use self::register::{Bans, Cases};
 use self::series::Series;
+use self::travel::Whereabouts;
 use self::watch::Watch;
 use crate::engine::ban::{Ban, BanChange};
 use crate::engine::case::Case;
@@ -90,6 +92,8 @@ pub struct Model {
     /// By counter, then by key.
     signals: HashMap<String, HashMap<String, Series>>,
     quotas: HashMap<String, HashMap<String, Quota>>,
+    /// When and where each key was last; by counter, then by key.
+    travels: HashMap<String, HashMap<String, Whereabouts>>,
     /// When each limit's key was refused; by the limit's first counter, then by key.
     refusals: HashMap<String, HashMap<String, Vec<Timestamp>>>,
     /// Counters that a reload brought, and when.
@@ -127,6 +131,7 @@ impl Model {
             policy,
             signals: HashMap::new(),
             quotas: HashMap::new(),
+            travels: HashMap::new(),
             refusals: HashMap::new(),
             born: HashMap::new(),
             values: HashMap::new(),
@@ -211,6 +216,7 @@ impl Model {
         let keeps = |id: &String| new.contains(id);
         self.signals.retain(|id, _| keeps(id));
         self.quotas.retain(|id, _| keeps(id));
+        self.travels.retain(|id, _| keeps(id));
         self.refusals.retain(|id, _| keeps(id));
         self.born.retain(|id, _| keeps(id));
         let pools: BTreeSet<&str> = policy.observations.iter().map(|pool| pool.info.id.as_str()).collect();

@@ -150,7 +150,8 @@ impl Model {
         hint: Hint<'_>,
     ) {
         let policy = std::sync::Arc::clone(&self.policy);
-        let key = fields::key(&policy.dimensions[dimension].fields, event, look.address);
+        let key =
+            fields::key(&policy.dimensions[dimension].fields, event, look.address, policy.places.as_deref());
         let signals: Vec<usize> =
             (0..policy.signals.len()).filter(|n| policy.signals[*n].dimension == dimension).collect();
         for signal in signals {
@@ -203,13 +204,17 @@ impl Model {
         let mut addition = Addition { at: look.at.millis(), n: 1, of: 0 };
         match &signal.measure {
             Measure::Count { .. } => {}
+            Measure::Travel { least_km, exits } => {
+                let counter = self.layout.signals[number].clone();
+                return self.travel(&counter, key, look, (signal.window, *least_km), exits);
+            }
             Measure::Sum { of, .. } => {
                 let expressions = &self.layout.expressions;
                 let value = expressions.number(&of.text, &expressions.scope_of(&of.text, names))?;
                 addition.n = (value.lo * 1000.0).round() as i64;
             }
             Measure::Distinct { of, .. } => {
-                let value = fields::part(of, event, look.address)?;
+                let value = fields::part(of, event, look.address, policy.places.as_deref())?;
                 addition.of = self.value_number(&value);
             }
         }

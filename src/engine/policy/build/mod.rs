@@ -10,6 +10,7 @@ mod dimension;
 mod draft;
 mod identity;
 mod limit;
+mod places;
 mod pool;
 mod quantity;
 mod rollout;
@@ -25,7 +26,7 @@ use std::sync::Arc;
 use ipnet::IpNet;
 
 use self::dimension::Dimensions;
-pub(super) use self::draft::Draft;
+pub(super) use self::draft::{Draft, Table};
 use super::problem::Report;
 use super::reader::At;
 use super::source::Position;
@@ -48,6 +49,8 @@ struct Workshop<'a> {
     tests: Vec<RuleTest>,
     /// There is a section `crowds`.
     watches_crowds: bool,
+    /// A table says where addresses are.
+    has_places: bool,
     blast: BlastRadius,
     blast_defaults: blast::Defaults,
 }
@@ -66,6 +69,7 @@ pub(super) fn build(draft: Draft, report: &Report<'_>) -> Option<(Policy, Vec<Ru
         ids: BTreeMap::new(),
         tests: Vec::new(),
         watches_crowds: draft.crowds.is_some(),
+        has_places: draft.addresses.as_ref().is_some_and(|addresses| addresses.table.is_some()),
         blast: BlastRadius::default(),
         blast_defaults: blast::defaults(&draft, report),
     };
@@ -78,6 +82,7 @@ pub(super) fn build(draft: Draft, report: &Report<'_>) -> Option<(Policy, Vec<Ru
     let exemptions = shop.exemptions(&draft.exemptions);
     shop.settings.penalties = settings::penalties(&draft, report);
     shop.settings.shared_address = settings::shared_address(&draft, &shop.families, report);
+    let places = places::places(&draft, report);
     score::check_reach(&draft, &shop, &rules);
     shop.warn_of_unused(&draft);
     shop.dimensions.check_budgets(&draft.memory, report);
@@ -92,6 +97,7 @@ pub(super) fn build(draft: Draft, report: &Report<'_>) -> Option<(Policy, Vec<Ru
         rules,
         families: shop.families,
         crowds,
+        places,
         blast: shop.blast,
         observations,
         exemptions,

@@ -26,6 +26,8 @@ pub struct RawSignal {
     pub distinct: Option<At<String>>,
     /// Adds up this number.
     pub sum: Option<At<Cel>>,
+    /// How fast the key would have had to travel, km/h, since the event before: great-circle distance by time.
+    pub travel: Option<RawTravel>,
     /// Sub-windows once an exact log no longer fits, 2 to 100. Default 12.
     pub slots: Option<At<i64>>,
     /// What it means, for people.
@@ -36,6 +38,17 @@ pub struct RawSignal {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawCount {}
+
+/// How fast somebody would have had to travel. Unknown where the place of either address is, of the networks named here,
+/// and of an address that many settled accounts share.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawTravel {
+    /// Shorter distances are no travel, and 0 km/h: places of addresses are that far off. Default 500 (km).
+    pub least_km: Option<At<f64>>,
+    /// Classes of networks whose place is not that of the people behind them. Default mobile, vpn, hosting, business.
+    pub exits: Option<Vec<At<String>>>,
+}
 
 /// So much in such a time.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -26,6 +26,9 @@ pub struct RawAddresses {
     pub trusted_hops: Option<At<i64>>,
     /// IPv6 addresses count by this prefix, 1 to 128. Default 64.
     pub ipv6_prefix: Option<At<i64>>,
+    /// Where addresses are: the name of a `.csv` file beside this one, which begins with `# version: ...` and the line
+    /// `cidr,country,city,latitude,longitude,network_class`. Default: unknown.
+    pub table: Option<At<String>>,
     /// Networks that are never limited, scored by address or banned.
     #[serde(default)]
     pub trusted: Vec<At<String>>,
