@@ -305,7 +305,7 @@ exemptions:
 "#;
 
 const LIMITS: &str = r#"
-  - { id: log, key: [user, action], window: 10s, max: 3, verdict: reject, blast_radius: { accounts: 2, within: 30s, then: hold }, code: LOG, text: t, source: s, owner: o }
+  - { id: log, key: [user, action], window: 10s, max: 3, verdict: reject, blast_radius: { accounts: 1, within: 35s, then: hold }, code: LOG, text: t, source: s, owner: o }
   - { id: again, key: [device, action], window: 6s, max: 1, verdict: challenge, on_repeat: { within: 40s, verdict: hold }, penalty: none, code: AGAIN, text: t, source: s, owner: o }
   - { id: window, key: [device], window: 15s, max: 6, algorithm: { sliding_window: { slots: 10 } }, verdict: challenge, code: WINDOW, text: t, source: s, owner: o }
   - { id: counts-refused, key: [user], window: 12s, max: 5, verdict: demote, count_refused: true, code: COUNTS, text: t, source: s, owner: o }
@@ -664,7 +664,7 @@ fn an_engine_of_another_policy_is_found_out() {
         ("trusted: [10.0.0.0/8]", "trusted: [10.9.0.0/16]"),
         ("accounts: 1, within: 25s", "accounts: 2, within: 25s"),
         ("accounts: 1, within: 40s, then: hold", "accounts: 1, within: 40s"),
-        ("accounts: 2, within: 30s, then: hold", "accounts: 2, within: 30s"),
+        ("accounts: 1, within: 35s, then: hold", "accounts: 1, within: 35s"),
         ("accounts: 2, within: 25s", "accounts: 2, within: 2s"),
     ] {
         let text = SMALL.replace("LIMITS", LIMITS);

@@ -186,9 +186,9 @@ fn what_is_wrong_with_table_or_signal_is_told_with_its_place() {
     told(&problems, ("p.yaml", 2, 21), "did you mean `places.csv`");
     let problems =
         read(&POLICY.replace("travel: {}", "travel: { exits: [mobil] }"), TABLE).expect_err("wrong");
-    told(&problems, ("p.yaml", 6, 135), "did you mean `mobile`");
+    told(&problems, ("p.yaml", 6, 127), "did you mean `mobile`");
     let problems = read(&POLICY.replace("travel: {}", "travel: { least_km: -1 }"), TABLE).expect_err("wrong");
-    told(&problems, ("p.yaml", 6, 138), "from 0 to 20000");
+    told(&problems, ("p.yaml", 6, 129), "from 0 to 20000");
     let problems = read(&POLICY.replace("key: [ip.country,", "key: [ip.contry,"), TABLE).expect_err("wrong");
     told(&problems, ("p.yaml", 4, 31), "did you mean `ip.country`");
     let warnings = read(&POLICY.replace("table: places.csv, ", ""), TABLE).expect("usable").warnings;

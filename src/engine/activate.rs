@@ -27,7 +27,7 @@ use super::time::{Span, Timestamp};
 use super::timers::Timers;
 use super::trace::Tracing;
 use super::window::distinct::DistinctSpec;
-use super::{Engine, observe::Pool};
+use super::{Engine, observe::Pool, pace};
 
 /// Time over which the settled accounts behind an address are counted.
 const SHARED_WINDOW: Span = Span::from_secs(86_400);
@@ -55,6 +55,7 @@ impl Engine {
             recall: Recall::default(),
             crowds: Crowds::new(&policy),
             blast: Blast::new(&policy),
+            paces: pace::fresh(&policy),
             pools: policy.observations.iter().map(|_| Pool::default()).collect(),
             duplicates: Duplicates::new(settings.duplicate_horizon, settings.duplicate_budget),
             commands: Duplicates::new(COMMAND_HORIZON, COMMAND_BUDGET),
@@ -91,6 +92,7 @@ impl Engine {
             self.tables.push(carry_over(old, new, self.now));
         }
         self.pools = carry_pools(&self.policy, std::mem::take(&mut self.pools), &policy);
+        self.paces = pace::carry(&self.policy, std::mem::take(&mut self.paces), &policy);
         self.blast = std::mem::take(&mut self.blast).carry(&self.policy, &policy);
         self.duplicates.retune(policy.settings.duplicate_horizon, policy.settings.duplicate_budget);
         self.stats = fresh_stats(&policy);

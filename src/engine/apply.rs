@@ -18,6 +18,7 @@ use super::input::{Input, Outcome, Outputs};
 use super::key::HashSeed;
 use super::look::{LimitLook, Look};
 use super::observe::Pool;
+use super::pace::Baseline;
 use super::plan::{ACTION, Plan, USER};
 use super::policy::Policy;
 use super::prepare::Prepared;
@@ -62,6 +63,8 @@ pub struct Engine {
     pub(super) recall: Recall,
     /// What the budgets of rules have spent.
     pub(super) blast: Blast,
+    /// What is usual, for each signal that is held against it.
+    pub(super) paces: Vec<Baseline>,
     /// One for each observation pool of the policy.
     pub(super) pools: Vec<Pool>,
     pub(super) duplicates: Duplicates,

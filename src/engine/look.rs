@@ -17,7 +17,8 @@ use super::facts::Facts;
 use super::input::Standing;
 use super::key::attribute;
 use super::limit;
-use super::plan::{ADDRESS, Cell, DEVICE, DimensionPlan, LimitCells, Plan, SignalCell, USER, Window};
+use super::pace::Baseline;
+use super::plan::{ACTION, ADDRESS, Cell, DEVICE, DimensionPlan, LimitCells, Plan, SignalCell, USER, Window};
 use super::policy::{EventField, Measure, Mode, OnEmpty, Policy};
 use super::prepare::Prepared;
 use super::table::{self, Table};
@@ -200,7 +201,7 @@ impl Engine {
     }
 
     fn look_at(&mut self, dimension: usize, look: &mut Look<'_>) {
-        let Self { plan, policy, tables, stats, .. } = self;
+        let Self { plan, policy, tables, stats, paces, .. } = self;
         let (plan, table) = (&plan.dimensions[dimension], &mut tables[dimension]);
         let Some(key) = look.keys[dimension] else {
             skip_empty(policy, &plan.limits, look, &mut stats.skipped_empty);
@@ -210,7 +211,7 @@ impl Engine {
         for cell in &plan.signals {
             if look.passes(cell.filter) {
                 let slot = *slot.get_or_insert_with(|| enter(plan, policy, table, key, look));
-                look.slots[cell.slot] = observe(cell, policy, table, (slot, key), look);
+                look.slots[cell.slot] = observe(cell, policy, (table, paces), (slot, key), look);
             }
         }
         if plan.gate.is_some() {
@@ -273,7 +274,7 @@ fn enter(
 fn observe<'e>(
     place: &SignalCell,
     policy: &Policy,
-    table: &mut Table,
+    (table, paces): (&mut Table, &mut [Baseline]),
     (slot, key): (table::Slot, u64),
     look: &mut Look<'_>,
 ) -> Slot<'e> {
@@ -302,6 +303,11 @@ fn observe<'e>(
             let recorded = spec.record(cell, spill, hash, at);
             let read = spec.read(cell, spill, at);
             (Slot::Int(clamp(read.count)), recorded, read.exact, read.held)
+        }
+        Window::Pace(spec, number) => {
+            let noted = paces[*number].note(spec, look.hashes[ACTION].unwrap_or_default(), cell, at);
+            let value = noted.pace.map_or(Slot::Unknown, Slot::Double);
+            (value, Recorded::Yes, !noted.is_frozen, Held::Whole)
         }
         Window::Travel(spec) => {
             let Measure::Travel { exits, .. } = &signal.measure else { return Slot::Unknown };

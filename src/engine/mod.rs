@@ -26,6 +26,7 @@ pub mod key;
 pub mod limit;
 pub mod look;
 pub mod observe;
+pub mod pace;
 pub mod place;
 pub mod policy;
 pub mod prefetch;

@@ -12,6 +12,7 @@ use super::entity::EntityKind;
 use super::expr::Condition;
 use super::key::{ByHash, tuple};
 use super::limit::Limit;
+use super::pace::PaceSpec;
 use super::place::PlaceField;
 use super::place::travel::TravelSpec;
 use super::policy::{
@@ -145,6 +146,8 @@ pub(crate) enum Window {
     /// With the position in [`Plan::key_fields`] of what is counted.
     Distinct(DistinctSpec, usize),
     Travel(TravelSpec),
+    /// With the number of its baseline.
+    Pace(PaceSpec, usize),
 }
 
 /// A count of a signal, or a span of a limit.
@@ -360,6 +363,11 @@ impl Layout {
                 let words = (spec.words(), spec.idle());
                 (Window::Distinct(spec, shared.field(of)), words.0, words.1)
             }
+            Measure::Pace(spec) => {
+                let before = policy.signals[..number].iter();
+                let baseline = before.filter(|signal| matches!(signal.measure, Measure::Pace(_))).count();
+                (Window::Pace(*spec, baseline), PaceSpec::WORDS, signal.window.times(2).plus(grace))
+            }
             Measure::Travel { least_km, .. } => {
                 let spec = TravelSpec { window: signal.window, least_km: *least_km };
                 (Window::Travel(spec), TravelSpec::WORDS, signal.window.plus(grace))
@@ -369,7 +377,7 @@ impl Layout {
         match &window {
             Window::Count(_) => self.spills.push(cell.offset + CountSpec::SPILL_WORD),
             Window::Distinct(..) => self.spills.push(cell.offset + DistinctSpec::SPILL_WORD),
-            Window::Sum(_) | Window::Travel(_) => {}
+            Window::Sum(_) | Window::Travel(_) | Window::Pace(..) => {}
         }
         SignalCell {
             signal: number,

@@ -41,10 +41,11 @@ pub(super) enum Set {
     Recall = 10,
     Crowds = 11,
     Blast = 12,
+    Paces = 13,
 }
 
 impl Set {
-    pub(super) const ALL: [Set; 13] = [
+    pub(super) const ALL: [Set; 14] = [
         Set::Identity,
         Set::Progress,
         Set::Plan,
@@ -58,6 +59,7 @@ impl Set {
         Set::Recall,
         Set::Crowds,
         Set::Blast,
+        Set::Paces,
     ];
 }
 
@@ -168,6 +170,7 @@ impl Engine {
             crowds,
             recall,
             blast,
+            paces,
             pools,
             duplicates,
             commands,
@@ -209,6 +212,7 @@ impl Engine {
             Set::Exceptions => exceptions.save(&mut to),
             Set::Recall => recall.save(&mut to),
             Set::Blast => blast.save(&mut to),
+            Set::Paces => paces.save(&mut to),
             Set::Crowds => {
                 crowds.is_some().save(&mut to);
                 crowds.iter().for_each(|crowds| crowds.save(&mut to));
@@ -255,6 +259,7 @@ impl Engine {
             crowds,
             recall: sets.read(Set::Recall, Saved::load)?,
             blast: sets.read(Set::Blast, Saved::load)?,
+            paces: sets.read(Set::Paces, Saved::load)?,
             pools: sets.read(Set::Pools, Saved::load)?,
             duplicates,
             commands,
@@ -289,6 +294,7 @@ impl Engine {
             && self.profile_cells() == fresh.profile_cells()
             && self.crowds.as_ref().map(Crowds::layout) == fresh.crowds.as_ref().map(Crowds::layout)
             && self.blast.is_like(&fresh.blast)
+            && self.paces.len() == fresh.paces.len()
             && self.pools.len() == fresh.pools.len()
             && self.stats.rule_hits.len() == fresh.stats.rule_hits.len()
             && self.stats.skipped_empty.len() == fresh.stats.skipped_empty.len()

@@ -60,6 +60,7 @@ fn measure_of(policy: &Policy, index: usize) -> String {
         Measure::Count { .. } => "count".to_owned(),
         Measure::Distinct { of, .. } => format!("distinct {of}"),
         Measure::Sum { of, .. } => format!("sum of {}", of.text),
+        Measure::Pace(spec) => format!("rate over {} times the {} quantile", spec.times, spec.quantile),
         Measure::Travel { least_km, .. } => format!("speed of travel from {least_km} km"),
     };
     let key =

@@ -32,6 +32,7 @@ use super::decision::{QualityCode, ReasonSource};
 use super::entity::{Entity, EntityKind};
 use super::expr::{Condition, Number};
 use super::input::DeadLetterReason;
+use super::pace::PaceSpec;
 use super::place::{NetworkClass, PlaceField, Places};
 use super::rollout::Rollout;
 use super::time::{Span, Timestamp};
@@ -320,6 +321,8 @@ pub enum Measure {
         /// Networks whose place is not that of the people behind them.
         exits: Vec<NetworkClass>,
     },
+    /// Events in an aligned window, over the threshold that follows from what is usual.
+    Pace(PaceSpec),
 }
 
 /// Whether a limit or rule acts.

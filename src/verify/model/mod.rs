@@ -21,6 +21,7 @@ mod learn;
 mod look;
 mod meter;
 mod operate;
+mod pace;
 mod person;
 mod quota;
 mod range;
@@ -43,6 +44,7 @@ use self::blast::Radius;
 use self::layout::Layout;
 use self::learn::Answerable;
 use self::look::Exception;
+use self::pace::Paces;
 use self::person::Person;
 use self::quota::Quota;
 use self::register::{Bans, Cases};
@@ -94,6 +96,7 @@ pub struct Model {
     quotas: HashMap<String, HashMap<String, Quota>>,
     /// When and where each key was last; by counter, then by key.
     travels: HashMap<String, HashMap<String, Whereabouts>>,
+    paces: HashMap<String, Paces>,
     /// When each limit's key was refused; by the limit's first counter, then by key.
     refusals: HashMap<String, HashMap<String, Vec<Timestamp>>>,
     /// Counters that a reload brought, and when.
@@ -132,6 +135,7 @@ impl Model {
             signals: HashMap::new(),
             quotas: HashMap::new(),
             travels: HashMap::new(),
+            paces: HashMap::new(),
             refusals: HashMap::new(),
             born: HashMap::new(),
             values: HashMap::new(),
@@ -217,6 +221,7 @@ impl Model {
         self.signals.retain(|id, _| keeps(id));
         self.quotas.retain(|id, _| keeps(id));
         self.travels.retain(|id, _| keeps(id));
+        self.paces.retain(|id, _| keeps(id));
         self.refusals.retain(|id, _| keeps(id));
         self.born.retain(|id, _| keeps(id));
         let pools: BTreeSet<&str> = policy.observations.iter().map(|pool| pool.info.id.as_str()).collect();

@@ -51,7 +51,7 @@ impl Model {
     fn lost(&self, told: &Told) -> bool {
         let sketched = |counter: &str| {
             let signal = self.policy.signals.iter().find(|signal| *signal.name == *counter);
-            signal.is_some_and(|signal| matches!(signal.measure, Measure::Distinct { .. }))
+            signal.is_some_and(|signal| matches!(signal.measure, Measure::Distinct { .. } | Measure::Pace(_)))
         };
         let estimates = told.quality.iter().filter(|(code, _)| code == QualityCode::Approximate.name());
         told.says(QualityCode::Evicted.name())
@@ -204,6 +204,10 @@ impl Model {
         let mut addition = Addition { at: look.at.millis(), n: 1, of: 0 };
         match &signal.measure {
             Measure::Count { .. } => {}
+            Measure::Pace(spec) => {
+                let counter = self.layout.signals[number].clone();
+                return Some(self.pace((&counter, &signal.name), (&event.action, key), look, spec));
+            }
             Measure::Travel { least_km, exits } => {
                 let counter = self.layout.signals[number].clone();
                 return self.travel(&counter, key, look, (signal.window, *least_km), exits);

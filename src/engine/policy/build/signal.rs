@@ -11,9 +11,10 @@ use super::quantity::{number_or, window};
 use super::vocabulary::is_identifier;
 use crate::engine::expr::Type;
 use crate::engine::expr::catalogue::{RESERVED, name};
+use crate::engine::pace::PaceSpec;
 use crate::engine::place::NetworkClass;
 use crate::engine::policy::nearest::did_you_mean;
-use crate::engine::policy::raw::{RawSignal, RawTravel};
+use crate::engine::policy::raw::{RawRate, RawSignal, RawTravel};
 use crate::engine::policy::reader::At;
 use crate::engine::policy::{Measure, Origin, Signal};
 
@@ -45,9 +46,14 @@ impl Workshop<'_> {
         if RESERVED.contains(&raw.name.value.as_str()) {
             self.report.error(at, format!("`{}` means something else in expressions", raw.name.value));
         }
-        let ty = if raw.sum.is_some() || raw.travel.is_some() { Type::Double } else { Type::Int };
+        let ty = if raw.sum.is_some() || raw.travel.is_some() || raw.rate.is_some() {
+            Type::Double
+        } else {
+            Type::Int
+        };
         let unit = match (&raw.sum, &raw.distinct) {
             _ if raw.travel.is_some() => "km/h",
+            _ if raw.rate.is_some() => "times",
             (Some(_), _) => "",
             (_, Some(_)) => "distinct",
             _ => "events",
@@ -69,6 +75,8 @@ impl Workshop<'_> {
             Measure::Count { slots } => format!("count/{slots}"),
             Measure::Distinct { of, slots } => format!("distinct/{of}/{slots}"),
             Measure::Sum { of, slots } => format!("sum/{}/{slots}", canonical(&of.text)),
+            // What is usual goes by the quantile; no threshold changes what is kept.
+            Measure::Pace(spec) => format!("rate/{}", spec.quantile),
             // Neither threshold nor classes change what is kept.
             Measure::Travel { .. } => "travel".to_owned(),
         };
@@ -88,21 +96,43 @@ impl Workshop<'_> {
 
     fn measure(&mut self, raw: &RawSignal) -> Option<Measure> {
         let slots = number_or("slots", raw.slots.as_ref(), 2..=100, SLOTS, self.report);
-        match (&raw.count, &raw.distinct, &raw.sum, &raw.travel) {
-            (Some(_), None, None, None) => Some(Measure::Count { slots }),
-            (None, Some(of), None, None) => self.distinct(raw, of, slots),
-            (None, None, None, Some(travel)) => self.travel(raw, travel),
-            (None, None, Some(of), None) => {
+        match (&raw.count, &raw.distinct, &raw.sum, &raw.travel, &raw.rate) {
+            (Some(_), None, None, None, None) => Some(Measure::Count { slots }),
+            (None, Some(of), None, None, None) => self.distinct(raw, of, slots),
+            (None, None, None, Some(travel), None) => self.travel(raw, travel),
+            (None, None, None, None, Some(rate)) => self.rate(raw, rate),
+            (None, None, Some(of), None, None) => {
                 let of = self.number(of, Reads::NoSignals)?;
                 Some(Measure::Sum { of, slots })
             }
             _ => {
                 let message =
-                    format!("`{}` needs exactly one of count, distinct, sum, travel", raw.name.value);
+                    format!("`{}` needs exactly one of count, distinct, sum, rate, travel", raw.name.value);
                 self.report.error_with(raw.name.at, message, Some("count events with `count: {}`".into()));
                 None
             }
         }
+    }
+
+    fn rate(&self, raw: &RawSignal, rate: &RawRate) -> Option<Measure> {
+        let between = |name: &str, at: Option<&At<f64>>, least: f64, most: f64, default: f64| {
+            if let Some(at) = at.filter(|at| !(least..=most).contains(&at.value)) {
+                self.report
+                    .error(at.at, format!("{name} is {}, and must be from {least} to {most}", at.value));
+            }
+            at.map_or(default, |at| at.value)
+        };
+        let whole = |name: &str, at: Option<&At<i64>>, default: i32| {
+            f64::from(number_or(name, at, 1..=1_000_000, default, self.report))
+        };
+        Some(Measure::Pace(PaceSpec {
+            window: window(&raw.window, self.report)?,
+            quantile: between("quantile", rate.quantile.as_ref(), 0.5, 0.999, 0.99),
+            times: between("times", rate.times.as_ref(), 1.0, 100.0, 2.0),
+            least: whole("least", rate.least.as_ref(), 10),
+            keys: whole("keys", rate.keys.as_ref(), 1_000),
+            freeze_above: between("freeze_above", rate.freeze_above.as_ref(), 0.0, 100.0, 2.0) / 100.0,
+        }))
     }
 
     fn travel(&mut self, raw: &RawSignal, travel: &RawTravel) -> Option<Measure> {

@@ -26,6 +26,9 @@ pub struct RawSignal {
     pub distinct: Option<At<String>>,
     /// Adds up this number.
     pub sum: Option<At<Cel>>,
+    /// How often the key comes, over a threshold that follows from how often keys come that are usual now: above 1 is too
+    /// often. Windows are aligned; the baseline is kept for each action.
+    pub rate: Option<RawRate>,
     /// How fast the key would have had to travel, km/h, since the event before: great-circle distance by time.
     pub travel: Option<RawTravel>,
     /// Sub-windows once an exact log no longer fits, 2 to 100. Default 12.
@@ -38,6 +41,23 @@ pub struct RawSignal {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawCount {}
+
+/// What a rate is held against. Unknown while too little was learnt.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawRate {
+    /// What is usual is this quantile of the counts of all keys: of the same hour of the week where enough is known of it,
+    /// else of the last days. From 0.5 to 0.999. Default 0.99.
+    pub quantile: Option<At<f64>>,
+    /// The threshold is so many times that, 1 to 100. Default 2.
+    pub times: Option<At<f64>>,
+    /// And so many events in a window at the least. Default 10.
+    pub least: Option<At<i64>>,
+    /// It is unknown before so many keys were learnt from. Default 1000.
+    pub keys: Option<At<i64>>,
+    /// Windows in which a larger share of the keys, in percent, is beyond the threshold are not learnt from. Default 2.
+    pub freeze_above: Option<At<f64>>,
+}
 
 /// How fast somebody would have had to travel. Unknown where the place of either address is, of the networks named here,
 /// and of an address that many settled accounts share.
