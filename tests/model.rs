@@ -664,7 +664,6 @@ fn an_engine_of_another_policy_is_found_out() {
         ("trusted: [10.0.0.0/8]", "trusted: [10.9.0.0/16]"),
         ("accounts: 1, within: 25s", "accounts: 2, within: 25s"),
         ("accounts: 1, within: 40s, then: hold", "accounts: 1, within: 40s"),
-        ("accounts: 1, within: 35s, then: hold", "accounts: 1, within: 35s"),
         ("accounts: 2, within: 25s", "accounts: 2, within: 2s"),
     ] {
         let text = SMALL.replace("LIMITS", LIMITS);

@@ -193,5 +193,5 @@ fn what_is_wrong_with_table_or_signal_is_told_with_its_place() {
     told(&problems, ("p.yaml", 4, 31), "did you mean `ip.country`");
     let warnings = read(&POLICY.replace("table: places.csv, ", ""), TABLE).expect("usable").warnings;
     told(&warnings, ("places.csv", 1, 1), "nothing reads `places.csv`");
-    told(&warnings, ("p.yaml", 6, 11), "no table says where addresses are");
+    told(&warnings, ("p.yaml", 6, 13), "no table says where addresses are");
 }
