@@ -136,7 +136,7 @@ fn same_crowds(old: &Policy, new: &Policy) -> bool {
         let settings = &policy.settings;
         let memory = (crowds.budget, settings.retroactive_budget, settings.retroactive_window);
         let watched: Vec<u64> = crowds.people.iter().map(|people| counter(policy, people.signal)).collect();
-        Some((families, watched, people, crowds.device.clone(), memory))
+        Some((families, watched, people, (crowds.device.clone(), crowds.persona.clone()), memory))
     };
     meaning(old) == meaning(new)
 }

@@ -13,8 +13,8 @@ use super::NetworkClass;
 
 /// The mean radius of the earth, kilometres.
 const EARTH: f64 = 6371.0;
-/// Two places within less are taken to be so far apart in time: clocks of producers differ.
-const LEAST_TIME: Span = Span::from_secs(60);
+/// Two places within less, milliseconds, are taken to be so far apart in time: clocks of producers differ.
+const LEAST_TIME: u64 = 60_000;
 /// Degrees are kept in ten-thousandths: 11 m.
 const PARTS: f64 = 10_000.0;
 
@@ -36,9 +36,9 @@ impl TravelSpec {
         let before = time(cell).filter(|before| at.since(*before) < self.window);
         let speed = before.map(|before| {
             let there = (degrees(cell[2]), degrees(cell[3]));
-            let apart = Span::from_millis(at.since(before).millis().abs()).max(LEAST_TIME);
+            let apart = at.millis().abs_diff(before.millis()).max(LEAST_TIME);
             let km = distance(there, here);
-            if km < self.least_km { 0.0 } else { km * 3_600_000.0 / apart.millis() as f64 }
+            if km < self.least_km { 0.0 } else { km * 3_600_000.0 / apart as f64 }
         });
         if before.is_none_or(|before| at >= before) {
             let millis = at.millis().cast_unsigned();

@@ -39,7 +39,7 @@ use super::time::{Span, Timestamp};
 use super::verdict::Verdict;
 
 pub use self::blast::{BlastRadius, Budget, FallBack};
-pub use self::crowds::{Campaigns, Crowds, Gate, People};
+pub use self::crowds::{Campaigns, Crowds, Gate, OpenAttribute, People, Persona};
 pub use self::names::{CrowdFact, EventField, Fact, Name, Origin};
 
 /// A whole policy.

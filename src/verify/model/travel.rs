@@ -38,7 +38,7 @@ impl Model {
             keys.insert(key.to_owned(), here);
         }
         let before = before?;
-        let hours = (here.at.since(before.at).millis().abs() as f64 / 3_600_000.0).max(1.0 / 60.0);
+        let hours = (here.at.millis().abs_diff(before.at.millis()) as f64 / 3_600_000.0).max(1.0 / 60.0);
         let km = distance(before.vector, here.vector);
         let speed = |km: f64| if km < least_km { 0.0 } else { km / hours };
         Some(Known::Doubles(Range { lo: speed((km - ROOM).max(0.0)), hi: speed(km + ROOM) }))
