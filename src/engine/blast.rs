@@ -154,7 +154,6 @@ impl Blast {
 
 impl Engine {
     /// A decision that keeps within the budgets of the rules that made it: as it is, or made again.
-    #[cold]
     pub(super) fn within_budget(
         &mut self,
         event: &Event<'_>,

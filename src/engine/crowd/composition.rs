@@ -136,6 +136,7 @@ impl Composition {
         heard: &[bool; KINDS],
     ) -> Self {
         let (cohorts, cohort) = judge_cohorts(crowd, sample, known);
+        let (faces, persona) = judge_likeness(crowd, sample, FIRST..ATTRIBUTES_MAX, PERSONA_LEAST);
         let mut composition = Self {
             users: crowd.len() as u32,
             suspect: 0.0,
@@ -152,15 +153,13 @@ impl Composition {
             repeats: judge_repeats(crowd),
             recurring: judge_recurring(crowd, &returning.bursts),
             lockstep: judge_lockstep(crowd),
-            persona: None,
-            faces: Vec::new(),
+            persona,
+            faces,
             returning,
         };
-        // Likeness takes long to look for, and says nothing alone.
+        // Likeness of devices takes long to look for, and says nothing alone.
         if composition.all_shares().iter().any(|share| *share > 0.0) {
             (composition.images, composition.device) = judge_likeness(crowd, sample, 0..FIRST, DEVICE_LEAST);
-            (composition.faces, composition.persona) =
-                judge_likeness(crowd, sample, FIRST..ATTRIBUTES_MAX, PERSONA_LEAST);
             composition.guard_labs(all);
         }
         composition.shares = composition.all_shares();

@@ -5,8 +5,8 @@
 //! workings. Where the engine may be inexact (counts by sub-windows, sketches, windows of events that come too late),
 //! the model knows bounds; what does not depend on where between them the engine is must be told exactly, and of the
 //! rest the model takes over what was told ([`Expected::followed`] counts that). So it does with evidence of crowds, which it
-//! does not model. Nor does it model eviction: once a
-//! decision says `evicted`, nothing about windows can be said any more ([`Model::is_blind`]).
+//! does not model, and with rates above what is usual, of which it knows the least threshold. Nor does it model eviction:
+//! once a decision says `evicted`, nothing about windows can be said any more ([`Model::is_blind`]).
 
 mod act;
 mod blast;
