@@ -13,7 +13,7 @@ use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use crate::clock;
 use crate::engine::decision::QualityCode;
 use crate::engine::input::{DeadLetterReason, Outcome};
-use crate::engine::policy::Mode;
+use crate::engine::policy::{FallBack, Mode};
 use crate::engine::time::Timestamp;
 use crate::engine::verdict::Verdict;
 
@@ -21,6 +21,7 @@ const EVENTS: &str = "weir_events_total";
 const DECISIONS: &str = "weir_decisions_total";
 const QUALITY: &str = "weir_decision_quality_total";
 const RULE_HITS: &str = "weir_rule_hits_total";
+const FELL_BACK: &str = "weir_rule_fell_back_total";
 const DEAD_LETTERS: &str = "weir_dead_letters_total";
 const POISONED: &str = "weir_poisoned_input";
 const CLOCK_JUMPS: &str = "weir_clock_jumps_total";
@@ -105,6 +106,10 @@ pub const ALL: &[Metric] = &[
     counts(DECISIONS, "Decisions by verdict, revisions included."),
     counts(QUALITY, "Decisions that were less exact or complete than usual, by code."),
     counts(RULE_HITS, "Decisions that name the rule or limit, by rule and mode (live, shadow)."),
+    counts(
+        FELL_BACK,
+        "Times that a rule or limit held up too many accounts and fell back, by rule and to what.",
+    ),
     counts(DEAD_LETTERS, "Records that could not be decided, by reason."),
     shows(POISONED, "1 while most of the last records could not be decided."),
     counts(CLOCK_JUMPS, "Times that the wall clock jumped; ticks then go by the time since."),
@@ -291,6 +296,15 @@ pub fn rule_hits(rule: &str, mode: Mode, n: u64) {
     counter!(RULE_HITS, "rule" => rule.to_owned(), "mode" => mode).increment(n);
 }
 
+/// A rule or limit held up too many accounts and fell back. `rule` must be an id of a loaded policy.
+pub fn fell_back(rule: &str, then: FallBack) {
+    let then = match then {
+        FallBack::Shadow => "shadow",
+        FallBack::Hold => "hold",
+    };
+    counter!(FELL_BACK, "rule" => rule.to_owned(), "then" => then).increment(1);
+}
+
 /// A batch of `records` was decoded, scored and encoded in `seconds`.
 pub fn batch(records: usize, seconds: f64) {
     histogram!(BATCH_RECORDS).record(records as f64);
@@ -444,6 +458,7 @@ mod tests {
         outcome(Outcome::Decided, 2);
         outcome(Outcome::DeadLettered(DeadLetterReason::MalformedJson), 3);
         rule_hits("repeat-target", Mode::Shadow, 7);
+        fell_back("user-burst", FallBack::Hold);
         commit(CommitResult::Committed, 0.04);
         event_to_decision(0.06, 1000);
         policy_loaded("abc123");
@@ -456,6 +471,7 @@ mod tests {
         assert_eq!(at("weir_events_total{outcome=\"dead_lettered\"}"), Some(3.0));
         assert_eq!(at("weir_dead_letters_total{reason=\"malformed_json\"}"), Some(3.0));
         assert_eq!(at("weir_rule_hits_total{rule=\"repeat-target\",mode=\"shadow\"}"), Some(7.0));
+        assert_eq!(at("weir_rule_fell_back_total{rule=\"user-burst\",then=\"hold\"}"), Some(1.0));
         assert_eq!(at("weir_commit_seconds_bucket{le=\"0.03\"}"), Some(0.0));
         assert_eq!(at("weir_commit_seconds_bucket{le=\"0.05\"}"), Some(1.0));
         assert_eq!(at("weir_event_to_decision_seconds_bucket{le=\"0.075\"}"), Some(1000.0));

@@ -47,6 +47,7 @@ impl Place {
 /// `dead` needs a count of likes of an event that is a login; `narrow` says nothing that `wide` does not; nobody reads
 /// `spare`; one user may do three likes a minute and an address all it wants.
 const POLICY: &str = "version: 1
+guards: { blast_radius: { accounts: 1000, within: 1h } }
 signals:
   - { name: likes, key: [user], when: event.action == 'like', window: 1h, count: {}, doc: d }
   - { name: spare, key: [user], window: 1h, count: {}, doc: d }
@@ -94,6 +95,7 @@ fn with_events_it_tells_who_stayed_silent_and_who_never_spoke_alone() {
     place.file(
         "p/p.yaml",
         "version: 1
+guards: { blast_radius: { accounts: 1000, within: 1h } }
 rules:
   - { id: a, family: content, when: \"event.action == 'bad'\", verdict: demote, code: A, text: t, source: s, owner: o }
   - { id: b, family: account, when: \"event.target_id == 't'\", points: 3, code: B, text: t, source: s, owner: o }

@@ -284,19 +284,19 @@ signals:
 limits:
 LIMITS
 rules:
-  - { id: often, family: volume, when: user_likes >= 4, points: 12, value: user_likes, threshold: 4, code: OFTEN, text: t, source: s, owner: o }
+  - { id: often, family: volume, when: user_likes >= 4, points: 12, blast_radius: { accounts: 1, within: 25s }, value: user_likes, threshold: 4, code: OFTEN, text: t, source: s, owner: o }
   - { id: oftener, family: volume, when: user_likes >= 6 && !account.paying, points: 35, value: user_likes * 2, code: OFTENER, text: t, source: s, owner: o }
   - { id: wide, family: account, when: user_targets >= 4, points: 16, value: user_targets, code: WIDE, text: t, source: s, owner: o }
   - { id: crowd, family: network, when: "target_users >= 3 && account.new", points: 25, case: { entity: target, proposal: look }, code: CROWD, text: t, source: s, owner: o }
   - { id: crowd-exit, family: network, when: address_all >= 9, verdict: challenge, case: { entity: ip, proposal: look }, code: CROWDED, text: t, source: s, owner: o }
-  - { id: image, family: account, when: image_users >= 3, verdict: hold, value: image_users, code: IMAGE, text: t, source: s, owner: o }
-  - { id: rich, family: volume, when: spent > 20.0, points: 21, value: spent, threshold: 20, code: RICH, text: t, source: s, owner: o }
+  - { id: image, family: account, when: image_users >= 3, verdict: hold, blast_radius: { accounts: 2, within: 20s }, value: image_users, code: IMAGE, text: t, source: s, owner: o }
+  - { id: rich, family: volume, when: spent > 20.0, points: 21, value: spent, threshold: 20, blast_radius: { accounts: 1, within: 30s, then: hold }, code: RICH, text: t, source: s, owner: o }
   - { id: settled, family: account, when: account.settled, points: -8, code: SETTLED, text: t, source: s, owner: o }
   - { id: partner, family: network, when: "in_network(event.ip, networks.partners)", points: -5, code: PARTNER, text: t, source: s, owner: o }
   - { id: penalised, family: account, when: user.penalty > 1.2, points: 9, value: user.penalty, code: PEN, text: t, source: s, owner: o }
   - { id: young, family: account, when: "account.age < hours(48) && event.action == 'like'", points: 7, code: YOUNG, text: t, source: s, owner: o, mode: shadow }
-  - { id: half, family: account, when: user_likes >= 2, verdict: challenge, rollout: { percent: 60 }, case: { entity: user, proposal: look }, code: HALF, text: t, source: s, owner: o }
-  - { id: guess, family: network, when: failed >= 3, verdict: reject, code: GUESS, text: t, source: s, owner: o }
+  - { id: half, family: account, when: user_likes >= 2, verdict: challenge, rollout: { percent: 60 }, blast_radius: { accounts: 2, within: 15s }, case: { entity: user, proposal: look }, code: HALF, text: t, source: s, owner: o }
+  - { id: guess, family: network, when: failed >= 3, verdict: reject, blast_radius: { accounts: 1, within: 40s, then: hold }, code: GUESS, text: t, source: s, owner: o }
 observation:
   - { id: watch, entity: user, conditions: [user_likes >= 3, user_targets >= 3, account.new], watch: 30s, times: 2, within: 10s, ban: 20s, code: WATCH, text: t, source: s, owner: o }
   - { id: device-watch, entity: device, conditions: ["event.outcome == 'failure'", address_all >= 5, "event.action == 'login'"], watch: 30s, times: 3, within: 20s, ban: 15s, code: DWATCH, text: t, source: s, owner: o }
@@ -305,11 +305,11 @@ exemptions:
 "#;
 
 const LIMITS: &str = r#"
-  - { id: log, key: [user, action], window: 10s, max: 3, verdict: reject, code: LOG, text: t, source: s, owner: o }
+  - { id: log, key: [user, action], window: 10s, max: 3, verdict: reject, blast_radius: { accounts: 1, within: 35s, then: hold }, code: LOG, text: t, source: s, owner: o }
   - { id: again, key: [device, action], window: 6s, max: 1, verdict: challenge, on_repeat: { within: 40s, verdict: hold }, penalty: none, code: AGAIN, text: t, source: s, owner: o }
   - { id: window, key: [device], window: 15s, max: 6, algorithm: { sliding_window: { slots: 10 } }, verdict: challenge, code: WINDOW, text: t, source: s, owner: o }
   - { id: counts-refused, key: [user], window: 12s, max: 5, verdict: demote, count_refused: true, code: COUNTS, text: t, source: s, owner: o }
-  - { id: tokens, key: [ip], window: 8s, max: 4, algorithm: { token_bucket: { refill: 1 per 3s } }, verdict: challenge, code: TOKENS, text: t, source: s, owner: o }
+  - { id: tokens, key: [ip], window: 8s, max: 4, algorithm: { token_bucket: { refill: 1 per 3s } }, verdict: challenge, blast_radius: { accounts: 2, within: 25s }, code: TOKENS, text: t, source: s, owner: o }
   - { id: leaky, key: [ip, action], window: 9s, max: 3, algorithm: leaky_bucket, cost: event.attributes.weight, verdict: demote, code: LEAKY, text: t, source: s, owner: o }
   - { id: minute, key: [target], window: 1m, max: 8, algorithm: { calendar: { zone: Europe/Berlin } }, verdict: demote, code: MINUTE, text: t, source: s, owner: o }
   - { id: spans, key: [user, target], spans: [{ window: 5s, max: 2 }, { window: 30s, max: 4 }], verdict: reject, penalty: user, code: SPANS, text: t, source: s, owner: o }
@@ -662,6 +662,9 @@ fn an_engine_of_another_policy_is_found_out() {
         ("entity: device, conditions", "entity: user, conditions"),
         ("rules: [wide, log]", "rules: [wide]"),
         ("trusted: [10.0.0.0/8]", "trusted: [10.9.0.0/16]"),
+        ("accounts: 1, within: 25s", "accounts: 2, within: 25s"),
+        ("accounts: 1, within: 40s, then: hold", "accounts: 1, within: 40s"),
+        ("accounts: 2, within: 25s", "accounts: 2, within: 2s"),
     ] {
         let text = SMALL.replace("LIMITS", LIMITS);
         assert!(text.contains(from), "{from}");

@@ -462,3 +462,19 @@ fn a_share_is_a_percentage_of_a_kind_of_entity() {
     error(&rolled("{ percent: 10, of: user }"), 13, 29, "of");
     warning(&(rolled("{ percent: 10 }") + "    mode: shadow\n"), 13, 14, "does not act");
 }
+
+#[test]
+fn what_is_compared_of_names_and_pictures_is_an_attribute() {
+    let standard = |from: &str, to: &str| {
+        let mut files = weir::config::standard::files();
+        files.iter_mut().for_each(|(_, text)| *text = text.replace(from, to));
+        load(&files).expect_err("refused")
+    };
+    let problems = standard("nickname: account.nickname", "nickname: nickname");
+    assert!(problems.iter().any(|p| p.file == "policy.yaml" && p.column == 24), "{}", told(&problems));
+    assert!(told(&problems).contains("write `account.NAME` or `attributes.NAME`"), "{}", told(&problems));
+    let problems = standard("device: [os,", "device: [a, b, c, d, os,");
+    assert!(told(&problems).contains("13 attributes are compared at most beside"), "{}", told(&problems));
+    let problems = standard("evidence: crowd.persona", "evidence: crowd.person");
+    assert!(told(&problems).contains("did you mean `crowd.persona`"), "{}", told(&problems));
+}

@@ -26,7 +26,7 @@ fn the_schema_has_the_sections_that_are_read() {
 #[test]
 fn the_standard_policy_is_valid() {
     let validator = validator();
-    for (name, text) in standard::files() {
+    for (name, text) in standard::files().into_iter().filter(|(name, _)| name.ends_with(".yaml")) {
         let value = yaml(&text);
         let errors: Vec<String> = validator
             .iter_errors(&value)

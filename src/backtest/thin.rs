@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use crate::engine::address::Address;
 use crate::engine::event::Event;
 use crate::engine::key::{HashSeed, Prehashed, tuple};
-use crate::engine::policy::{KeyField, Policy};
+use crate::engine::policy::{KeyField, Measure, Policy};
 use crate::evaluate::Label;
 use crate::evaluate::read::Ear;
 use crate::replay::{Heard, Options, Panel, Record, Turn};
@@ -61,6 +61,8 @@ impl Thin {
         for policy in policies {
             (thin.hops, thin.prefix) = (policy.settings.trusted_hops, policy.settings.ipv6_prefix);
             thin.crowds |= policy.crowds.is_some();
+            // What is usual is learnt from all actors.
+            thin.global |= policy.signals.iter().any(|signal| matches!(signal.measure, Measure::Pace(_)));
             for dimension in &policy.dimensions {
                 thin.share_by(&dimension.fields);
             }
@@ -78,10 +80,13 @@ impl Thin {
         if fields.contains(&KeyField::User) {
             return;
         }
+        // Where an address is only a policy says: whoever shares the rest of the key is a neighbour.
+        let fields = fields.iter().filter(|field| !matches!(field, KeyField::Place(_))).cloned();
+        let fields: Vec<KeyField> = fields.collect();
         if fields.iter().all(|field| *field == KeyField::Action) {
             self.global = true;
-        } else if !self.shared.iter().any(|known| known == fields) {
-            self.shared.push(fields.to_vec());
+        } else if !self.shared.contains(&fields) {
+            self.shared.push(fields);
         }
     }
 

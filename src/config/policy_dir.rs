@@ -1,6 +1,6 @@
 //! Reading the files of a policy from a directory.
 //!
-//! Only the files directly in it whose names end in `.yaml` or `.yml` are read, symbolic links followed (a mounted
+//! Only the files directly in it whose names end in `.yaml`, `.yml` or `.csv` (tables) are read, symbolic links followed (a mounted
 //! configuration swaps a link), hidden names passed over. What the texts mean is not known here.
 
 use std::fs;
@@ -28,7 +28,7 @@ pub fn read_dir(dir: &Path) -> io::Result<Vec<(String, String)>> {
 }
 
 pub(super) fn is_policy_file(name: &str) -> bool {
-    !name.starts_with('.') && (name.ends_with(".yaml") || name.ends_with(".yml"))
+    !name.starts_with('.') && [".yaml", ".yml", ".csv"].iter().any(|end| name.ends_with(end))
 }
 
 fn read_file(path: &Path) -> io::Result<String> {

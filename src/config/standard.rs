@@ -5,7 +5,8 @@ pub fn files() -> Vec<(String, String)> {
     FILES.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
 }
 
-const FILES: [(&str, &str); 7] = [
+const FILES: [(&str, &str); 8] = [
+    ("addresses.csv", include_str!("../../config/policy/addresses.csv")),
     ("limits.yaml", include_str!("../../config/policy/limits.yaml")),
     ("observation.yaml", include_str!("../../config/policy/observation.yaml")),
     ("policy.yaml", include_str!("../../config/policy/policy.yaml")),

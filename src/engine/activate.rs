@@ -8,6 +8,7 @@ use super::admit;
 use super::apply::{COMMAND_BUDGET, COMMAND_HORIZON, Scratch};
 use super::arrive::Watermark;
 use super::bans::Bans;
+use super::blast::Blast;
 use super::cases::Cases;
 use super::crowd::Crowds;
 use super::duplicates::Duplicates;
@@ -26,7 +27,7 @@ use super::time::{Span, Timestamp};
 use super::timers::Timers;
 use super::trace::Tracing;
 use super::window::distinct::DistinctSpec;
-use super::{Engine, observe::Pool};
+use super::{Engine, observe::Pool, pace};
 
 /// Time over which the settled accounts behind an address are counted.
 const SHARED_WINDOW: Span = Span::from_secs(86_400);
@@ -53,6 +54,8 @@ impl Engine {
             exceptions: Exceptions::default(),
             recall: Recall::default(),
             crowds: Crowds::new(&policy),
+            blast: Blast::new(&policy),
+            paces: pace::fresh(&policy),
             pools: policy.observations.iter().map(|_| Pool::default()).collect(),
             duplicates: Duplicates::new(settings.duplicate_horizon, settings.duplicate_budget),
             commands: Duplicates::new(COMMAND_HORIZON, COMMAND_BUDGET),
@@ -89,6 +92,8 @@ impl Engine {
             self.tables.push(carry_over(old, new, self.now));
         }
         self.pools = carry_pools(&self.policy, std::mem::take(&mut self.pools), &policy);
+        self.paces = pace::carry(&self.policy, std::mem::take(&mut self.paces), &policy);
+        self.blast = std::mem::take(&mut self.blast).carry(&self.policy, &policy);
         self.duplicates.retune(policy.settings.duplicate_horizon, policy.settings.duplicate_budget);
         self.stats = fresh_stats(&policy);
         self.sieve = Sieve::default();
@@ -131,7 +136,7 @@ fn same_crowds(old: &Policy, new: &Policy) -> bool {
         let settings = &policy.settings;
         let memory = (crowds.budget, settings.retroactive_budget, settings.retroactive_window);
         let watched: Vec<u64> = crowds.people.iter().map(|people| counter(policy, people.signal)).collect();
-        Some((families, watched, people, crowds.device.clone(), memory))
+        Some((families, watched, people, (crowds.device.clone(), crowds.persona.clone()), memory))
     };
     meaning(old) == meaning(new)
 }

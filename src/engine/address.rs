@@ -43,6 +43,11 @@ impl Address {
         Self { prefix, ..self }
     }
 
+    /// The full address, before any prefix is applied.
+    pub fn full(self) -> IpAddr {
+        self.full
+    }
+
     /// Its four bytes, when it is IPv4.
     pub fn ipv4(self) -> Option<[u8; 4]> {
         match self.full {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::bans::Bans;
+use super::blast::Blast;
 use super::cases::Cases;
 use super::command::Command;
 use super::crowd::Crowds;
@@ -17,7 +18,8 @@ use super::input::{Input, Outcome, Outputs};
 use super::key::HashSeed;
 use super::look::{LimitLook, Look};
 use super::observe::Pool;
-use super::plan::{ACTION, Plan};
+use super::pace::Baseline;
+use super::plan::{ACTION, Plan, USER};
 use super::policy::Policy;
 use super::prepare::Prepared;
 use super::recall::Recall;
@@ -59,6 +61,10 @@ pub struct Engine {
     pub(super) crowds: Option<Crowds>,
     /// Decisions that may be answered, and revisions that are not told yet.
     pub(super) recall: Recall,
+    /// What the budgets of rules have spent.
+    pub(super) blast: Blast,
+    /// What is usual, for each signal that is held against it.
+    pub(super) paces: Vec<Baseline>,
     /// One for each observation pool of the policy.
     pub(super) pools: Vec<Pool>,
     pub(super) duplicates: Duplicates,
@@ -168,12 +174,20 @@ impl Engine {
             self.sieve.learn(action, event, &self.policy, &self.plan);
         }
         (self.scratch.judged.reasons, self.scratch.quality) = out.room();
+        self.blast.see(prepared.hashes[USER], at);
         let text = prepared.address.filter(|_| self.plan.reads_address).map(|address| address.to_string());
-        let mut look = self.look(event, at, prepared, text.as_deref());
+        let places = if self.plan.places.is_empty() { None } else { self.policy.places.clone() };
+        let place = places.as_deref().zip(prepared.address);
+        let place = place.and_then(|(places, address)| places.find(address.full()));
+        let mut look = self.look(event, at, prepared, (text.as_deref(), place));
         look.quality.extend(late.map(whole_event));
         look.quality.extend((seen == Seen::Conflict).then(|| whole_event(QualityCode::IdConflict)));
         let room = std::mem::take(&mut self.scratch.judged);
-        let mut judged = decide(&self.policy, &self.plan, &self.exceptions, event, &look, room);
+        let law = (&*self.policy, &self.plan);
+        let mut judged = decide(law, &self.exceptions, &self.blast, event, &look, room);
+        if !judged.touched.is_empty() {
+            judged = self.within_budget(event, &look, judged, out);
+        }
         self.trace(event, &look, &judged);
         let id = DecisionId::first(&arrival, &event.id);
         self.record(event, &look, &judged, id, out);

@@ -3,10 +3,12 @@
 //! In order: what binds already, trusted networks, limits, rules. The verdict is the strongest that any of them asks
 //! for. Evidence adds up in log-odds points, capped by family; `reject` by suspicion needs several families; what is
 //! keyed by a shared address can do no more than the guard lets it. The points of the reasons add up to the score. A rule
-//! that is snoozed for an entity is told as shadow; one that it is exempted from is not heard.
+//! that is snoozed for an entity, or has held up more accounts than it may, is told as shadow; one that an entity is
+//! exempted from is not heard.
 
 use std::sync::Arc;
 
+use super::blast::Blast;
 use super::crowd::{BELONGS, Verdicts, score};
 use super::decision::{Reason, ReasonSource, Without};
 use super::entity::Entity;
@@ -14,7 +16,7 @@ use super::event::Event;
 use super::exceptions::{ExceptionKind, Exceptions};
 use super::look::{LimitLook, Look, Refusal};
 use super::plan::Plan;
-use super::policy::{Effect, Family, KeyField, LimitRule, Mode, Policy, Rule, SharedAddress};
+use super::policy::{Effect, FallBack, Family, KeyField, LimitRule, Mode, Policy, Rule, SharedAddress};
 use super::time::Span;
 use super::verdict::Verdict;
 
@@ -41,18 +43,20 @@ pub struct Judged {
     pub points: Vec<i32>,
     /// Points by family without evidence of crowds, before caps.
     pub plain: Vec<i32>,
+    /// Budgets of the rules and limits that took part in a verdict above `allow` (indices).
+    pub touched: Vec<usize>,
 }
 
 /// Judges what was looked at. `room` is an earlier answer, whose room is used again.
 pub(crate) fn decide(
-    policy: &Policy,
-    plan: &Plan,
+    (policy, plan): (&Policy, &Plan),
     exceptions: &Exceptions,
+    blast: &Blast,
     event: &Event<'_>,
     look: &Look<'_>,
     room: Judged,
 ) -> Judged {
-    let mut bench = Bench::new((policy, plan), exceptions, event, look, room);
+    let mut bench = Bench::new((policy, plan), (exceptions, blast), event, look, room);
     bench.reasons.push(Reason::of(&plan.prior, policy.settings.prior));
     bench.bind();
     if look.trusted || bench.verdict == Verdict::Block {
@@ -73,6 +77,7 @@ struct Bench<'b, 'e> {
     policy: &'b Policy,
     plan: &'b Plan,
     exceptions: &'b Exceptions,
+    blast: &'b Blast,
     event: &'b Event<'b>,
     look: &'b Look<'e>,
     guard: Option<&'b SharedAddress>,
@@ -94,17 +99,23 @@ struct Bench<'b, 'e> {
     /// Points by family without evidence of crowds, after caps; once there is a verdict to explain.
     bare: Vec<i32>,
     without: Vec<Without>,
+    /// Budgets of the rules and limits that acted.
+    touched: Vec<usize>,
+    /// The most that the score may ask for, while a rule with points has fallen back to that.
+    most: Verdict,
 }
 
 impl<'b, 'e> Bench<'b, 'e> {
     fn new(
         (policy, plan): (&'b Policy, &'b Plan),
-        exceptions: &'b Exceptions,
+        (exceptions, blast): (&'b Exceptions, &'b Blast),
         event: &'b Event<'b>,
         look: &'b Look<'e>,
         room: Judged,
     ) -> Self {
         let Judged { mut reasons, mut shadow, mut points, mut plain, mut fired, mut refused, .. } = room;
+        let mut touched = room.touched;
+        touched.clear();
         reasons.clear();
         shadow.clear();
         points.clear();
@@ -117,6 +128,7 @@ impl<'b, 'e> Bench<'b, 'e> {
             policy,
             plan,
             exceptions,
+            blast,
             event,
             look,
             guard: policy.settings.shared_address.as_ref().filter(|_| look.shared_address),
@@ -133,6 +145,8 @@ impl<'b, 'e> Bench<'b, 'e> {
             demands: Vec::new(),
             bare: Vec::new(),
             without: Vec::new(),
+            touched,
+            most: Verdict::Block,
         }
     }
 
@@ -163,10 +177,14 @@ impl<'b, 'e> Bench<'b, 'e> {
             _ => rule.verdict,
         };
         let measured = Some((refusal.used as f64, refusal.max as f64));
-        if exception.is_some() || !rule.acts(self.event, self.look.address) {
+        let acts = exception.is_none() && rule.acts(self.event, self.look.address);
+        let fallen = if acts { self.fallen(rule.budget) } else { None };
+        if !acts || fallen == Some(FallBack::Shadow) {
             self.shadow.push(demand(&rule.info, own, measured));
             return None;
         }
+        let own = if fallen.is_some() { own.min(Verdict::Hold) } else { own };
+        self.touched.extend(rule.budget.filter(|_| fallen.is_none()));
         let verdict = match self.guard {
             Some(guard) if keyed_by_address(self.policy, rule) && own > guard.cap => {
                 self.reasons.push(demand(&guard.info, guard.cap, None));
@@ -201,15 +219,32 @@ impl<'b, 'e> Bench<'b, 'e> {
             if rule.mode != Mode::Off && self.fires(rule) {
                 self.fired.push(index);
                 match self.exception(&rule.info) {
-                    None => self.rule(rule, rule.acts(self.event, self.look.address)),
-                    Some(ExceptionKind::Snoozed) => self.rule(rule, false),
+                    None if rule.acts(self.event, self.look.address) => {
+                        let fallen = self.fallen(rule.budget);
+                        self.rule(rule, fallen != Some(FallBack::Shadow), fallen.is_some());
+                    }
+                    None | Some(ExceptionKind::Snoozed) => self.rule(rule, false, false),
                     Some(ExceptionKind::Exempt) => {}
                 }
             }
         }
     }
 
-    fn rule(&mut self, rule: &Rule, acts: bool) {
+    /// What the rule of a budget does here, when it has fallen back; that is told.
+    fn fallen(&mut self, budget: Option<usize>) -> Option<FallBack> {
+        let (then, accounts) = self.blast.fallen(self.policy, budget, self.look.at)?;
+        let budget = &self.policy.blast.budgets[budget?];
+        let value = Some(accounts as f64);
+        self.reasons.push(Reason {
+            value,
+            threshold: Some(budget.accounts as f64),
+            ..Reason::of(&budget.info, 0)
+        });
+        Some(then)
+    }
+
+    /// `held`: it asks for `hold` at the most.
+    fn rule(&mut self, rule: &Rule, acts: bool, held: bool) {
         let value = rule.value.as_ref().and_then(|value| value.eval(&self.look.slots));
         let mut reason = Reason { value, threshold: rule.threshold, ..Reason::of(&rule.info, 0) };
         let crowd = self.evidence(rule);
@@ -225,9 +260,11 @@ impl<'b, 'e> Bench<'b, 'e> {
             self.shadow.push(reason);
             return;
         }
+        self.touched.extend(rule.budget.filter(|_| !held));
         match rule.effect {
             Effect::Points(points) => {
                 reason.points = points;
+                self.most = if held { Verdict::Hold } else { self.most };
                 self.points[rule.family] = self.points[rule.family].saturating_add(points);
                 self.plain[rule.family] = self.plain[rule.family].saturating_add(points);
             }
@@ -235,6 +272,7 @@ impl<'b, 'e> Bench<'b, 'e> {
                 self.points[rule.family] = self.points[rule.family].saturating_add(reason.points);
             }
             Effect::Floor(floor) => {
+                let floor = if held { floor.min(Verdict::Hold) } else { floor };
                 let capped = self.guard.filter(|guard| guard.families.contains(&rule.family));
                 let floor = capped.map_or(floor, |guard| floor.min(guard.cap));
                 reason.verdict = Some(floor);
@@ -285,7 +323,7 @@ impl<'b, 'e> Bench<'b, 'e> {
     /// there, once more.
     fn suspicion(&self, off: Option<usize>) -> (Verdict, Option<Verdict>) {
         let (prior, points) = self.without(off);
-        let all = self.ladder(prior, points, |family| Some(family) != off);
+        let all = self.ladder(prior, points, |family| Some(family) != off).min(self.most);
         let Some(guard) = self.guard else { return (all, None) };
         let without = |family| Some(family) != off && !guard.families.contains(&family);
         let held = all.min(self.ladder(prior, points, without).max(guard.cap));
@@ -348,6 +386,9 @@ impl<'b, 'e> Bench<'b, 'e> {
         self.reasons.rotate_left(1);
         let score = score(self.prior, self.points.iter().copied());
         self.refused.resize(self.look.limits.len(), None);
+        if self.verdict == Verdict::Allow {
+            self.touched.clear();
+        }
         Judged {
             verdict: self.verdict,
             score,
@@ -359,6 +400,7 @@ impl<'b, 'e> Bench<'b, 'e> {
             refused: self.refused,
             points: self.points,
             plain: self.plain,
+            touched: self.touched,
         }
     }
 }

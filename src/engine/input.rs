@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::ban::BanChange;
+use super::blast::FellBack;
 use super::case::Case;
 use super::command::Command;
 use super::decision::{Judgement, Quality, Reason};
@@ -42,6 +43,8 @@ pub struct Outputs {
     /// Decisions that replace earlier ones, in order. At most [`Outputs::REVISIONS_MAX`] an input; the rest follow with
     /// the next inputs.
     pub revisions: Vec<Revision>,
+    /// Rules that fell back because they held up too many accounts, in order.
+    pub fell_back: Vec<FellBack>,
     /// The room of the judgement that was told last.
     spare: (Vec<Reason>, Vec<Quality>),
 }
@@ -72,6 +75,7 @@ impl Outputs {
         self.shadow.clear();
         self.bans.clear();
         self.cases.clear();
+        self.fell_back.clear();
         self.revisions.clear();
     }
 

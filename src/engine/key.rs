@@ -43,7 +43,7 @@ impl HashSeed {
         fold(self.0 ^ tag, self.bytes(&bits.to_le_bytes()))
     }
 
-    /// Hash of one key field of an event; `None` when the event does not have it.
+    /// Hash of one key field of an event; `None` when the event does not have it. Of a place it has none.
     pub fn field(&self, field: &KeyField, event: &Event<'_>, address: Option<Address>) -> Option<u64> {
         match field {
             KeyField::Ip(prefix) => {
@@ -109,7 +109,8 @@ fn text<'v>(field: &KeyField, event: &'v Event<'_>) -> Option<&'v str> {
         KeyField::Session => event.session.as_deref(),
         KeyField::ContentHash => event.content_hash.as_deref(),
         KeyField::UserAgent => event.user_agent.as_deref(),
-        KeyField::Ip(_) | KeyField::Attribute(_) | KeyField::DeviceAttribute(_) => None,
+        // Where an address is only a policy says.
+        KeyField::Ip(_) | KeyField::Attribute(_) | KeyField::DeviceAttribute(_) | KeyField::Place(_) => None,
     }
 }
 

@@ -17,7 +17,8 @@ use super::facts::Facts;
 use super::input::Standing;
 use super::key::attribute;
 use super::limit;
-use super::plan::{ADDRESS, Cell, DEVICE, DimensionPlan, LimitCells, Plan, SignalCell, USER, Window};
+use super::pace::Baseline;
+use super::plan::{ACTION, ADDRESS, Cell, DEVICE, DimensionPlan, LimitCells, Plan, SignalCell, USER, Window};
 use super::policy::{EventField, Measure, Mode, OnEmpty, Policy};
 use super::prepare::Prepared;
 use super::slab::Spill;
@@ -126,13 +127,14 @@ impl Look<'_> {
 }
 
 impl Engine {
-    /// Reads everything the decision on an event is made from. `address_text` is the address as expressions see it.
+    /// Reads everything the decision on an event is made from. `address_text` is the address as expressions
+    /// see it, `place` where it is.
     pub(super) fn look<'e>(
         &mut self,
         event: &'e Event<'_>,
         at: Timestamp,
         prepared: &'e Prepared,
-        address_text: Option<&'e str>,
+        (address_text, place): (Option<&'e str>, Option<&'e super::place::Place>),
     ) -> Look<'e> {
         let mut look = self.open(at, prepared);
         self.open_profiles(event, &mut look);
@@ -140,6 +142,7 @@ impl Engine {
         look.trusted = facts.trusted == Some(true);
         look.standing = facts.standing();
         fill_fields(&self.plan, event, address_text, &mut look.slots);
+        super::place::fill(&self.plan.places, place, &mut look.slots);
         facts.fill(&self.plan.facts, &mut look.slots);
         let filters = self.plan.filters.iter().enumerate();
         look.passes.extend(filters.map(|(number, filter)| {
@@ -204,7 +207,7 @@ impl Engine {
     }
 
     fn look_at(&mut self, dimension: usize, look: &mut Look<'_>) {
-        let Self { plan, policy, tables, stats, .. } = self;
+        let Self { plan, policy, tables, stats, paces, .. } = self;
         let (plan, table) = (&plan.dimensions[dimension], &mut tables[dimension]);
         let Some(key) = look.keys[dimension] else {
             skip_empty(policy, &plan.limits, look, &mut stats.skipped_empty);
@@ -219,7 +222,7 @@ impl Engine {
             let (record, spill) = table.cells_and_spill(slot);
             for cell in &plan.signals[first..] {
                 if look.passes(cell.filter) {
-                    look.slots[cell.slot] = observe(cell, policy, record, spill, look);
+                    look.slots[cell.slot] = observe(cell, policy, (record, spill), paces, look);
                 }
             }
         }
@@ -294,8 +297,8 @@ fn count_guest(signals: &[SignalCell], table: &mut Table, key: u64, look: &Look<
 fn observe<'e>(
     place: &SignalCell,
     policy: &Policy,
-    record: &mut [u32],
-    spill: &mut Spill,
+    (record, spill): (&mut [u32], &mut Spill),
+    paces: &mut [Baseline],
     look: &mut Look<'_>,
 ) -> Slot<'e> {
     let signal = &policy.signals[place.signal];
@@ -319,6 +322,17 @@ fn observe<'e>(
             let recorded = spec.record(cell, spill, hash, at);
             let read = spec.read(cell, spill, at);
             (Slot::Int(clamp(read.count)), recorded, read.exact, read.held)
+        }
+        Window::Pace(spec, number) => {
+            let noted = paces[*number].note(spec, look.hashes[ACTION].unwrap_or_default(), cell, at);
+            let value = noted.pace.map_or(Slot::Unknown, Slot::Double);
+            (value, Recorded::Yes, !noted.is_frozen, Held::Whole)
+        }
+        Window::Travel(spec) => {
+            let Measure::Travel { exits, .. } = &signal.measure else { return Slot::Unknown };
+            let Some(here) = super::place::travel::here(policy, look, exits) else { return Slot::Unknown };
+            let Some(speed) = spec.note(cell, at, here) else { return Slot::Unknown };
+            (Slot::Double(speed), Recorded::Yes, true, Held::Whole)
         }
     };
     if recorded == Recorded::Backlog || held != Held::Whole {

@@ -7,6 +7,7 @@
 pub mod address;
 pub mod ban;
 pub mod bans;
+pub mod blast;
 pub mod case;
 pub mod cases;
 pub mod command;
@@ -25,6 +26,8 @@ pub mod key;
 pub mod limit;
 pub mod look;
 pub mod observe;
+pub mod pace;
+pub mod place;
 pub mod policy;
 pub mod prefetch;
 pub mod profile;
@@ -66,7 +69,7 @@ use self::event::Event;
 
 /// The version of what the engine makes of its inputs. It changes whenever the same inputs would give other outputs:
 /// state and journals of another version are not continued.
-pub const SEMANTICS: &str = "5";
+pub const SEMANTICS: &str = "6";
 
 /// Whether an event is by or about an entity.
 fn entity_is(entity: &Entity, event: &Event<'_>, address: Option<Address>) -> bool {

@@ -12,6 +12,9 @@ use super::entity::EntityKind;
 use super::expr::Condition;
 use super::key::{ByHash, tuple};
 use super::limit::Limit;
+use super::pace::PaceSpec;
+use super::place::PlaceField;
+use super::place::travel::TravelSpec;
 use super::policy::{
     CrowdFact, Crowds, EventField, Fact, KeyField, LimitRule, LimitSpan, Measure, Origin, Policy, Signal,
 };
@@ -64,6 +67,8 @@ pub(crate) struct Plan {
     pub(crate) facts: Vec<(usize, Fact)>,
     /// Where what is watched of crowds is found.
     pub(crate) watched: Option<Watched>,
+    /// Slots filled from where the address is.
+    pub(crate) places: Vec<(usize, PlaceField)>,
     /// Slots filled from the crowd on the target.
     pub(crate) crowd: Vec<(usize, CrowdFact)>,
     /// What is heard of crowds when the rules of one family say nothing, by family.
@@ -140,6 +145,9 @@ pub(crate) enum Window {
     Sum(SumSpec),
     /// With the position in [`Plan::key_fields`] of what is counted.
     Distinct(DistinctSpec, usize),
+    Travel(TravelSpec),
+    /// With the number of its baseline.
+    Pace(PaceSpec, usize),
 }
 
 /// A count of a signal, or a span of a limit.
@@ -244,6 +252,7 @@ impl Plan {
             device_attributes: Vec::new(),
             facts: Vec::new(),
             watched: policy.crowds.as_ref().map(|crowds| Watched::new(policy, crowds)),
+            places: Vec::new(),
             crowd: Vec::new(),
             heard_without: (0..policy.families.len()).map(|family| heard(policy, Some(family))).collect(),
             reads_address: false,
@@ -271,6 +280,7 @@ impl Plan {
             Origin::Attribute(name) => self.attributes.push((slot, name.clone())),
             Origin::DeviceAttribute(name) => self.device_attributes.push((slot, name.clone())),
             Origin::Crowd(fact) => self.crowd.push((slot, *fact)),
+            Origin::Place(of) => self.places.push((slot, *of)),
             Origin::Signal(_) => {}
         }
     }
@@ -353,12 +363,21 @@ impl Layout {
                 let words = (spec.words(), spec.idle());
                 (Window::Distinct(spec, shared.field(of)), words.0, words.1)
             }
+            Measure::Pace(spec) => {
+                let before = policy.signals[..number].iter();
+                let baseline = before.filter(|signal| matches!(signal.measure, Measure::Pace(_))).count();
+                (Window::Pace(*spec, baseline), PaceSpec::WORDS, signal.window.times(2).plus(grace))
+            }
+            Measure::Travel { least_km, .. } => {
+                let spec = TravelSpec { window: signal.window, least_km: *least_km };
+                (Window::Travel(spec), TravelSpec::WORDS, signal.window.plus(grace))
+            }
         };
         let cell = self.cell(signal.identity, words, idle);
         match &window {
             Window::Count(_) => self.spills.push(cell.offset + CountSpec::SPILL_WORD),
             Window::Distinct(..) => self.spills.push(cell.offset + DistinctSpec::SPILL_WORD),
-            Window::Sum(_) => {}
+            Window::Sum(_) | Window::Travel(_) | Window::Pace(..) => {}
         }
         SignalCell {
             signal: number,

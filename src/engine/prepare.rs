@@ -8,7 +8,9 @@ use super::Engine;
 use super::address::Address;
 use super::event::{Event, Text};
 use super::key::tuple;
+use super::place::Place;
 use super::plan::{ACTION, ADDRESS, CONTENT, DEVICE, TARGET, USER, key_of};
+use super::policy::KeyField;
 use super::sieve::Sifted;
 use super::table::{Seen, Table};
 
@@ -104,7 +106,13 @@ impl Engine {
         into.address = Address::of(event, settings.trusted_hops, settings.ipv6_prefix);
         into.hashes.clear();
         let fields = self.plan.key_fields.iter();
-        into.hashes.extend(fields.map(|field| self.seed.field(field, event, into.address)));
+        into.hashes.extend(fields.map(|field| match field {
+            KeyField::Place(of) => {
+                let place = self.place_of(into.address);
+                place.and_then(|place| place.text(*of)).map(|text| self.seed.bytes(text.as_bytes()))
+            }
+            field => self.seed.field(field, event, into.address),
+        }));
         let actor = into.hashes[USER].or(into.hashes[ADDRESS]).unwrap_or(0);
         into.identity = tuple([actor, self.seed.bytes(event.id.as_bytes())].into_iter());
         into.content = self.content_digest(event, &into.hashes);
@@ -121,6 +129,11 @@ impl Engine {
         into.tables.extend(keys.filter_map(|(table, key)| Some((table, key?))));
         into.seen.clear();
         self.duplicates.prefetch(into.identity);
+    }
+
+    /// What the policy's table says of an address.
+    fn place_of(&self, address: Option<Address>) -> Option<&Place> {
+        self.policy.places.as_ref()?.find(address?.full())
     }
 
     /// Asks the processor for what [`Engine::prefetch`] reads.

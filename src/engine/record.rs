@@ -62,7 +62,9 @@ impl Engine {
         let rule = &self.policy.limits[limit.limit];
         let cells = &self.plan.dimensions[place.dimension].limits[place.limit];
         let table = &mut self.tables[place.dimension];
-        if limit.counts(rule, asked, verdict, || rule.acts(event, look.address)) {
+        if limit.counts(rule, asked, verdict, || {
+            rule.acts(event, look.address) && !self.blast.is_in_shadow(&self.policy, rule.budget, at)
+        }) {
             let (record, spill) = table.cells_and_spill(place.slot);
             for (span, cell) in &cells.spans {
                 // An event too old to be judged is not recorded; its decision says so already.
@@ -171,6 +173,9 @@ impl Engine {
         let policy = Arc::clone(&self.policy);
         let rule = &policy.rules[rule];
         let Some(case) = rule.case.as_ref().filter(|_| rule.acts(event, look.address)) else { return };
+        if self.blast.is_in_shadow(&policy, rule.budget, look.at) {
+            return;
+        }
         let entity = match case.entity {
             EntityKind::Ip => look.address.map(|address| Entity::new(EntityKind::Ip, address.to_string())),
             kind => entity_of(kind, event),
@@ -180,7 +185,7 @@ impl Engine {
         }
     }
 
-    fn add_case(
+    pub(super) fn add_case(
         &mut self,
         info: &ReasonSource,
         proposal: &str,

@@ -235,7 +235,7 @@ impl Engine {
             let exception = Exception { entity, kind, rule, until };
             if exceptions.set(key, exception, &mut Timers::default()) {
                 let room = Judged::default();
-                let other = decide(&self.policy, &self.plan, &exceptions, event, look, room);
+                let other = decide((&self.policy, &self.plan), &exceptions, &self.blast, event, look, room);
                 told.push((id.clone(), other.verdict, other.score));
             }
         }

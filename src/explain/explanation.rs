@@ -9,7 +9,7 @@ use crate::engine::event::{Arrival, Event};
 use crate::engine::expr::Slot;
 use crate::engine::expr::parts::{Part, parts};
 use crate::engine::policy::listing::catalogue_table;
-use crate::engine::policy::{Effect, LimitRule, Mode, Policy, Rule};
+use crate::engine::policy::{Budget, Effect, FallBack, LimitRule, Mode, Policy, Rule};
 use crate::engine::rollout::Rollout;
 use crate::engine::trace::{LimitTrace, Trace, Value};
 use crate::engine::verdict::Verdict;
@@ -28,6 +28,9 @@ pub struct Explanation {
     pub(super) bound_by: Option<String>,
     pub(super) trusted_network: bool,
     pub(super) shared_address: bool,
+    /// Rules and limits that have held up as many accounts as they may, and what they do instead.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) fell_back: Vec<FellBack>,
     /// Accounts by which the crowd on the target was judged, when it says anything.
     pub(super) crowd: Option<u32>,
     pub(super) values: Vec<Named>,
@@ -71,6 +74,16 @@ impl Fields {
         let here = if stated == Mode::Live && !within { Mode::Shadow } else { stated };
         (mode(here), Some(rollout.to_string()))
     }
+}
+
+/// A rule that has held up as many accounts as it may.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct FellBack {
+    pub(super) rule: String,
+    /// `shadow` or `hold`.
+    pub(super) then: String,
+    pub(super) accounts: f64,
+    pub(super) within: String,
 }
 
 /// A name of the policy with its value.
@@ -236,6 +249,7 @@ impl Explanation {
         });
         (self.trusted_network, self.shared_address) = (trace.trusted, trace.shared_address);
         self.crowd = trace.crowd;
+        self.fell_back = self.fell_back(policy);
         self.values = values(policy, trace);
         self.limits =
             policy.limits.iter().enumerate().map(|(n, rule)| self.limited(policy, n, rule, trace)).collect();
@@ -257,12 +271,37 @@ impl Explanation {
 
     fn limited(&self, policy: &Policy, number: usize, rule: &LimitRule, trace: &Trace) -> Limited {
         let (mode, rollout) = self.event.mode(rule.mode, rule.rollout, &rule.info.id);
+        let mode = self.mode_within(mode, policy, rule.budget);
         Limited { mode, rollout, ..limited(policy, number, rule, trace) }
     }
 
     fn ruled(&self, policy: &Policy, number: usize, rule: &Rule, trace: &Trace, asked: bool) -> Ruled {
         let (mode, rollout) = self.event.mode(rule.mode, rule.rollout, &rule.info.id);
+        let mode = self.mode_within(mode, policy, rule.budget);
         Ruled { mode, rollout, ..ruled(policy, number, rule, trace, asked) }
+    }
+
+    /// The rules that the decision names as fallen back.
+    fn fell_back(&self, policy: &Policy) -> Vec<FellBack> {
+        let fell = |budget: &Budget| {
+            let told = self.reasons.iter().find(|reason| reason.id == budget.info.id)?;
+            Some(FellBack {
+                rule: budget.rule.to_string(),
+                then: budget.then.to_string(),
+                accounts: told.value.unwrap_or_default(),
+                within: budget.within.to_string(),
+            })
+        };
+        policy.blast.budgets.iter().filter_map(fell).collect()
+    }
+
+    /// What a limit or rule is, when it may have spent its budget.
+    fn mode_within(&self, stated: &'static str, policy: &Policy, budget: Option<usize>) -> &'static str {
+        let budget = budget.map(|number| &policy.blast.budgets[number]);
+        let in_shadow = budget.filter(|budget| budget.then == FallBack::Shadow);
+        let fell =
+            in_shadow.is_some_and(|budget| self.fell_back.iter().any(|fell| *fell.rule == *budget.rule));
+        if fell { mode(Mode::Shadow) } else { stated }
     }
 
     /// Rules are not asked of what is trusted, nor where a ban, a penalty or a limit refuses already.

@@ -70,6 +70,13 @@ impl Explanation {
         if self.shared_address {
             line(text, 1, "many settled accounts stand behind the address: the guard holds back");
         }
+        for fell in &self.fell_back {
+            let (rule, accounts, within, then) = (&fell.rule, fell.accounts, &fell.within, &fell.then);
+            let words = format!(
+                "{rule} has acted on {accounts} accounts within {within}, as many as it may: it is in {then}"
+            );
+            line(text, 1, &words);
+        }
         match self.crowd {
             Some(users) => {
                 line(text, 1, &format!("a crowd on the target speaks, judged by {users} accounts"));

@@ -4,6 +4,7 @@
 mod actions;
 mod forms;
 mod quiet;
+mod unbounded;
 mod unnoticed;
 
 pub use self::forms::forms;
@@ -37,6 +38,8 @@ pub enum Kind {
     Unused,
     /// It acts for a share of all only.
     Partial,
+    /// It may hold up any number of accounts.
+    Unbounded,
     /// It did not speak on the given events.
     Silent,
 }
@@ -49,6 +52,7 @@ impl Kind {
             Kind::Overlaps => "overlaps",
             Kind::Unused => "unused",
             Kind::Partial => "in part",
+            Kind::Unbounded => "without a budget",
             Kind::Silent => "silent",
         }
     }
@@ -59,6 +63,7 @@ pub fn lint(policy: &Policy) -> Vec<Finding> {
     let mut findings = forms(policy);
     findings.extend(quiet::unused(policy));
     findings.extend(partial(policy));
+    findings.extend(unbounded::unbounded(policy));
     findings.sort();
     findings
 }

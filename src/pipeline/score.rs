@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::engine::ban::BanChange;
+use crate::engine::blast::FellBack;
 use crate::engine::command::Command;
 use crate::engine::decision::{Decision, Judgement, Reason};
 use crate::engine::entity::Entity;
@@ -41,6 +42,8 @@ pub struct Report {
     pub bans: Vec<BanChange>,
     /// The subjects of decisions above allow, with the newest of them.
     pub touched: BTreeMap<Entity, Touched>,
+    /// Rules that fell back because they held up too many accounts.
+    pub fell_back: Vec<FellBack>,
     /// Append times of its interactions: how old they were is known at the commit.
     pub append_times: Vec<Timestamp>,
     /// Time the engine has come to.
@@ -302,6 +305,7 @@ impl Scorer {
                 self.encoder.shadow(&decision, &self.outputs.shadow, out);
             }
             report.tally.decide(judgement.verdict);
+            report.fell_back.append(&mut self.outputs.fell_back);
             count(judgement, &self.outputs.shadow, &mut report.hits);
             if judgement.verdict > Verdict::Allow {
                 touch(&decision, report);

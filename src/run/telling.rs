@@ -86,6 +86,17 @@ fn measure(report: &Report) {
     for (rule, mode, count) in report.hits.rules() {
         metrics::rule_hits(rule, mode, count);
     }
+    for fell in &report.fell_back {
+        metrics::fell_back(&fell.rule, fell.then);
+        tracing::warn!(
+            rule = &*fell.rule,
+            accounts = fell.accounts,
+            until = %fell.until,
+            "the rule acted on as many accounts as its blast_radius allows and is in {} until then: correct it, or give \
+             it a larger one",
+            fell.then
+        );
+    }
     for (code, count) in report.hits.quality() {
         metrics::quality(code, count);
     }

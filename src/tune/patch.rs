@@ -37,7 +37,8 @@ pub struct Suggestion {
 pub fn suggestions(usual: &Usual<'_>) -> Vec<Suggestion> {
     let policy = usual.policy();
     let signals = policy.signals.iter().enumerate();
-    let counts = signals.filter(|(_, signal)| !matches!(signal.measure, Measure::Sum { .. }));
+    let counts = signals
+        .filter(|(_, signal)| matches!(signal.measure, Measure::Count { .. } | Measure::Distinct { .. }));
     counts.filter_map(|(number, _)| suggestion(usual, policy, number)).collect()
 }
 

@@ -28,7 +28,7 @@ pub struct PolicyFile {
     /// Path within the policy's directory.
     #[schemars(example = &"standard.yaml")]
     pub path: String,
-    /// The whole text, YAML.
+    /// The whole text: YAML, or the CSV of a table.
     #[schemars(example = &"version: 1\n")]
     pub text: String,
 }

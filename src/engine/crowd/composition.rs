@@ -1,6 +1,6 @@
 //! What a crowd is made of, against what is usual: one judgement at one moment, and the evidence of each account in it.
 //!
-//! Families: *account* (age, hour or day of registration), *device* (images), *network* (alone on an address), *repeats*
+//! Families: *account* (age, hour or day of registration, nickname and avatar), *device* (images), *network* (alone on an address), *repeats*
 //! (how often each acts on this target), *recurring* (was with a large part of the crowd in an earlier one) and *lockstep*
 //! (meets several of it again and again). A crowd speaks against anybody only when two families agree that a part of it was
 //! brought in: a viral post brings newcomers, a school has one device image, a campus one address, and none of them brings
@@ -8,16 +8,18 @@
 //! exit is a lab. The network family is one-sided: many behind one address is what exits look like.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::bursts::Burst;
 use super::campaign::Cohorts;
 use super::evidence::{KNOWN, Kind, Weighed};
 use super::gathering::Member;
-use super::image::{AGREEMENTS, Device, Image, NEAR};
+use super::image::{AGREEMENTS, DEVICE_LEAST, Device, Image, NEAR};
 use super::joint::{Column, brought};
 use super::mixture::{Mixture, Side};
+use super::persona::FIRST;
 use super::sample::Sample;
-use super::traits::{AGES, ALONE, NEIGHBOURS, Traits};
+use super::traits::{AGES, ALONE, ATTRIBUTES_MAX, NEIGHBOURS, Traits};
 
 /// The most device images of one crowd.
 const IMAGES_MAX: usize = 8;
@@ -37,7 +39,11 @@ const LOCKSTEP: [u32; 2] = [9_970, 30];
 const PARTNERS: u32 = 5;
 
 /// Kinds that are weighed together whatever each says alone.
-const TRAITS: [Kind; 4] = [Kind::Age, Kind::Cohort, Kind::Device, Kind::Network];
+const TRAITS: [Kind; 5] = [Kind::Age, Kind::Cohort, Kind::Device, Kind::Network, Kind::Persona];
+
+/// Attributes that nickname and avatar must have in common, and their information in nats: the name and the picture that a
+/// platform gives to everybody stay below.
+const PERSONA_LEAST: (usize, f64) = (2, 5.0);
 
 /// A crowd, judged.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -65,6 +71,9 @@ pub(crate) struct Composition {
     pub(super) returning: Returning,
     pub(super) recurring: Option<Mixture>,
     pub(super) lockstep: Option<Mixture>,
+    pub(super) persona: Option<Mixture>,
+    /// What nicknames and avatars have in common.
+    pub(super) faces: Vec<Image>,
 }
 
 /// Earlier bursts that a large part of a crowd was part of.
@@ -96,13 +105,14 @@ pub(super) struct Group {
     pub(super) known: bool,
 }
 
-/// The share that two families agree on: the second-largest by family. Age and cohort are one. Friends meet again and
+/// The share that two families agree on: the second-largest by family. Age, cohort and persona are
+/// one: all of them tell how the account was made. Friends meet again and
 /// again, too, and come back together: that is enough only where nothing else is known, where they are more than friends
 /// are, or where they are known already.
 pub(super) fn agreed(shares: &Shares, group: Group) -> f64 {
     let share = |kind: Kind| shares[kind as usize];
     let mut families = [
-        share(Kind::Age).max(share(Kind::Cohort)),
+        share(Kind::Age).max(share(Kind::Cohort)).max(share(Kind::Persona)),
         share(Kind::Device),
         share(Kind::Network),
         share(Kind::Lockstep),
@@ -126,6 +136,7 @@ impl Composition {
         heard: &[bool; KINDS],
     ) -> Self {
         let (cohorts, cohort) = judge_cohorts(crowd, sample, known);
+        let (faces, persona) = judge_likeness(crowd, sample, FIRST..ATTRIBUTES_MAX, PERSONA_LEAST);
         let mut composition = Self {
             users: crowd.len() as u32,
             suspect: 0.0,
@@ -142,11 +153,13 @@ impl Composition {
             repeats: judge_repeats(crowd),
             recurring: judge_recurring(crowd, &returning.bursts),
             lockstep: judge_lockstep(crowd),
+            persona,
+            faces,
             returning,
         };
-        // Likeness takes long to look for, and says nothing alone.
+        // Likeness of devices takes long to look for, and says nothing alone.
         if composition.all_shares().iter().any(|share| *share > 0.0) {
-            (composition.images, composition.device) = judge_devices(crowd, sample);
+            (composition.images, composition.device) = judge_likeness(crowd, sample, 0..FIRST, DEVICE_LEAST);
             composition.guard_labs(all);
         }
         composition.shares = composition.all_shares();
@@ -186,6 +199,7 @@ impl Composition {
             &self.network,
             &self.recurring,
             &self.lockstep,
+            &self.persona,
             &self.repeats,
         ];
         mixtures.map(|mixture| mixture.as_ref().map_or(0.0, |mixture| mixture.alpha))
@@ -282,6 +296,7 @@ impl Composition {
             Kind::Network => &self.network,
             Kind::Recurring => &self.recurring,
             Kind::Lockstep => &self.lockstep,
+            Kind::Persona => &self.persona,
         }
     }
 
@@ -293,6 +308,7 @@ impl Composition {
             Kind::Network => self.network.as_mut(),
             Kind::Recurring => self.recurring.as_mut(),
             Kind::Lockstep => self.lockstep.as_mut(),
+            Kind::Persona => self.persona.as_mut(),
         }
     }
 
@@ -305,6 +321,7 @@ impl Composition {
             Kind::Network => usize::from(traits.neighbours).checked_sub(1),
             Kind::Recurring => member.map(|member| usize::from(returns(member, &self.returning.bursts))),
             Kind::Lockstep => member.map(|member| usize::from(is_in_lockstep(member))),
+            Kind::Persona => agreement(&self.faces, &traits.device).checked_sub(1),
         }
     }
 
@@ -387,11 +404,23 @@ fn blend((one, share): (&[u32], f64), (other, rest): (&[u32], f64)) -> [u32; NEI
 }
 
 /// Images are looked for one after the other, each among those who are near none of the earlier ones.
-fn judge_devices(crowd: &[&Member], sample: &Sample) -> (Vec<Image>, Option<Mixture>) {
-    let mut rest: Vec<Device> = crowd.iter().map(|member| member.traits.device).collect();
+/// Only these attributes are compared.
+fn judge_likeness(
+    crowd: &[&Member],
+    sample: &Sample,
+    attributes: Range<usize>,
+    least: (usize, f64),
+) -> (Vec<Image>, Option<Mixture>) {
+    let compared = |device: &Device| {
+        std::array::from_fn(|number| if attributes.contains(&number) { device[number] } else { 0 })
+    };
+    let mut rest: Vec<Device> = crowd.iter().map(|member| compared(&member.traits.device)).collect();
+    if rest.iter().all(|device| *device == [0; ATTRIBUTES_MAX]) {
+        return (Vec::new(), None);
+    }
     let mut images = Vec::new();
     while images.len() < IMAGES_MAX
-        && let Some(image) = Image::of(&rest, sample)
+        && let Some(image) = Image::of(&rest, sample, least)
     {
         let before = rest.len();
         rest.retain(|device| image.agreement(device) < NEAR);

@@ -20,12 +20,21 @@ pub enum Kind {
     Recurring,
     /// With how many of the crowd it met again and again.
     Lockstep,
+    /// Likeness of its nickname and avatar with those of the crowd.
+    Persona,
 }
 
 impl Kind {
     /// All kinds, in the order of their numbers.
-    pub const ALL: [Kind; 6] =
-        [Kind::Age, Kind::Cohort, Kind::Device, Kind::Network, Kind::Recurring, Kind::Lockstep];
+    pub const ALL: [Kind; 7] = [
+        Kind::Age,
+        Kind::Cohort,
+        Kind::Device,
+        Kind::Network,
+        Kind::Recurring,
+        Kind::Lockstep,
+        Kind::Persona,
+    ];
 
     /// Its name in policies.
     pub const fn name(self) -> &'static str {
@@ -36,6 +45,7 @@ impl Kind {
             Kind::Network => "crowd.network",
             Kind::Recurring => "crowd.recurring",
             Kind::Lockstep => "crowd.lockstep",
+            Kind::Persona => "crowd.persona",
         }
     }
 
@@ -52,6 +62,7 @@ impl Kind {
             Kind::Lockstep => {
                 "Evidence of meeting several of the crowd again and again, on target after target."
             }
+            Kind::Persona => "Evidence of its nickname's and avatar's likeness with those of the crowd.",
         }
     }
 }

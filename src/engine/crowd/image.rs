@@ -25,9 +25,8 @@ const SIGMAS: f64 = 4.0;
 const COMMON: f64 = 0.4;
 /// Information of one attribute, at most, in nats.
 const INFORMATION_MAX: f64 = 4.0;
-/// An image has so many attributes and this much information, at least.
-const LEAST_ATTRIBUTES: usize = 3;
-const LEAST_INFORMATION: f64 = 6.0;
+/// The image of devices has so many attributes and this much information, at least.
+pub(crate) const DEVICE_LEAST: (usize, f64) = (3, 6.0);
 
 /// What some devices have in common.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -39,8 +38,8 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// The image of some of the devices, if they have one.
-    pub(crate) fn of(devices: &[Device], sample: &Sample) -> Option<Self> {
+    /// The image of some of the devices, if they have one of at least so many attributes and so much information.
+    pub(crate) fn of(devices: &[Device], sample: &Sample, least: (usize, f64)) -> Option<Self> {
         let (attribute, value) = first(devices, sample)?;
         let mut image = Self::default();
         let (mut column, mut counts) = (Vec::new(), Vec::new());
@@ -54,8 +53,8 @@ impl Image {
             }
         }
         let attributes = image.values.iter().filter(|value| **value != 0).count();
-        let rich = image.weights.iter().sum::<f64>() >= LEAST_INFORMATION;
-        (attributes >= LEAST_ATTRIBUTES && rich).then_some(image)
+        let rich = image.weights.iter().sum::<f64>() >= least.1;
+        (attributes >= least.0 && rich).then_some(image)
     }
 
     /// The bin of a device's agreement with it: 0 when too little is known of the device, else 1 to 5, by fifths of the
@@ -165,7 +164,7 @@ mod tests {
         for changed in [0, 2, 4] {
             let mut crowd: Vec<Device> = (0..120).map(|n| copy(n, changed)).collect();
             crowd.extend((5000..5080).map(ordinary));
-            let image = Image::of(&crowd, &sample).expect("they are alike");
+            let image = Image::of(&crowd, &sample, DEVICE_LEAST).expect("they are alike");
             let near = |device: &&Device| image.agreement(device) >= NEAR;
             let (copies, others) =
                 (crowd[..120].iter().filter(near).count(), crowd[120..].iter().filter(near).count());
@@ -182,7 +181,7 @@ mod tests {
         };
         let mut rest: Vec<Device> = (0..250).map(|n| of(n % 5, n)).collect();
         for found in 1..=5 {
-            let image = Image::of(&rest, &sample).expect("there is another");
+            let image = Image::of(&rest, &sample, DEVICE_LEAST).expect("there is another");
             rest.retain(|device| image.agreement(device) < NEAR);
             assert!(rest.len() <= 250 - found * 45, "{} are left after {found}", rest.len());
         }
@@ -191,14 +190,14 @@ mod tests {
     #[test]
     fn an_ordinary_crowd_has_no_image() {
         let crowd: Vec<Device> = (9000..9400).map(ordinary).collect();
-        assert_eq!(Image::of(&crowd, &sample()), None);
+        assert_eq!(Image::of(&crowd, &sample(), DEVICE_LEAST), None);
     }
 
     #[test]
     fn what_is_unknown_neither_agrees_nor_differs() {
         let sample = sample();
         let crowd: Vec<Device> = (0..100).map(|n| copy(n, 1)).collect();
-        let image = Image::of(&crowd, &sample).expect("they are alike");
+        let image = Image::of(&crowd, &sample, DEVICE_LEAST).expect("they are alike");
         let mut half = copy(0, 0);
         half[..4].fill(0);
         assert_eq!(image.agreement(&half), AGREEMENTS - 1);

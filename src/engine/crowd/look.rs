@@ -4,6 +4,7 @@ use super::composition::{Composition, Group, Shares, agreed};
 use super::follow::{SUSPECT, part_of};
 use super::gate::{self, Gates, WINDOWS_MAX};
 use super::gathering::Gathering;
+use super::persona;
 use super::state::{Crowds, usual};
 use super::trail::Place;
 use super::traits::{self, Traits};
@@ -97,6 +98,10 @@ impl Engine {
     ) -> Traits {
         let at = look.at;
         let names = self.policy.crowds.as_ref().map(|crowds| crowds.device.as_slice()).unwrap_or_default();
+        let mut device = traits::device(names, event, self.seed);
+        if let Some(persona) = self.policy.crowds.as_ref().and_then(|crowds| crowds.persona.as_ref()) {
+            device[persona::FIRST..].copy_from_slice(&persona::values(persona, event, self.seed));
+        }
         let people = watched.address_users.map(|slot| &look.slots[slot]);
         Traits {
             user,
@@ -109,7 +114,7 @@ impl Engine {
             can_join: facts.can_join(),
             cohort: facts.account_age.map_or(0, |age| traits::cohort(at.before(age), at)),
             address: look.hashes[ADDRESS].map_or(0, |hash| ((hash >> 32) as u32).max(1)),
-            device: traits::device(names, event, self.seed),
+            device,
         }
     }
 }

@@ -42,6 +42,8 @@ saved!(Composition {
     returning,
     recurring,
     lockstep,
+    persona,
+    faces,
 });
 saved!(Quantile { buckets, total, fed, held });
 saved!(Walk { at, until, back });

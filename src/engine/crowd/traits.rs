@@ -49,7 +49,7 @@ pub(crate) struct Traits {
     pub(crate) cohort: u32,
     /// Short hash of the address.
     pub(crate) address: u32,
-    /// Short hashes of device attributes.
+    /// Short hashes of device attributes and, last, of nickname and avatar where the policy compares them.
     pub(crate) device: [u16; ATTRIBUTES_MAX],
 }
 
@@ -94,7 +94,7 @@ pub(crate) fn device(names: &[String], event: &Event<'_>, seed: HashSeed) -> [u1
 
 /// 16 bits of a value, never 0. A keyed hash, though a fast one: who finds two values that share it makes his devices
 /// look more alike, not less.
-fn short(value: &Value<'_>, seed: HashSeed) -> u16 {
+pub(super) fn short(value: &Value<'_>, seed: HashSeed) -> u16 {
     let hash = |bytes: &[u8]| xxhash_rust::xxh3::xxh3_64_with_seed(bytes, seed.0);
     let hash = match value {
         Value::Text(text) => hash(text.as_bytes()),

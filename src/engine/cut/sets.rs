@@ -40,10 +40,12 @@ pub(super) enum Set {
     Exceptions = 9,
     Recall = 10,
     Crowds = 11,
+    Blast = 12,
+    Paces = 13,
 }
 
 impl Set {
-    pub(super) const ALL: [Set; 12] = [
+    pub(super) const ALL: [Set; 14] = [
         Set::Identity,
         Set::Progress,
         Set::Plan,
@@ -56,6 +58,8 @@ impl Set {
         Set::Exceptions,
         Set::Recall,
         Set::Crowds,
+        Set::Blast,
+        Set::Paces,
     ];
 }
 
@@ -165,6 +169,8 @@ impl Engine {
             exceptions,
             crowds,
             recall,
+            blast,
+            paces,
             pools,
             duplicates,
             commands,
@@ -205,6 +211,8 @@ impl Engine {
             Set::Timers => timers.save(&mut to),
             Set::Exceptions => exceptions.save(&mut to),
             Set::Recall => recall.save(&mut to),
+            Set::Blast => blast.save(&mut to),
+            Set::Paces => paces.save(&mut to),
             Set::Crowds => {
                 crowds.is_some().save(&mut to);
                 crowds.iter().for_each(|crowds| crowds.save(&mut to));
@@ -250,6 +258,8 @@ impl Engine {
             exceptions: sets.read(Set::Exceptions, Saved::load)?,
             crowds,
             recall: sets.read(Set::Recall, Saved::load)?,
+            blast: sets.read(Set::Blast, Saved::load)?,
+            paces: sets.read(Set::Paces, Saved::load)?,
             pools: sets.read(Set::Pools, Saved::load)?,
             duplicates,
             commands,
@@ -283,6 +293,8 @@ impl Engine {
             && self.tables.iter().zip(dimensions).all(fits)
             && self.profile_cells() == fresh.profile_cells()
             && self.crowds.as_ref().map(Crowds::layout) == fresh.crowds.as_ref().map(Crowds::layout)
+            && self.blast.is_like(&fresh.blast)
+            && self.paces.len() == fresh.paces.len()
             && self.pools.len() == fresh.pools.len()
             && self.stats.rule_hits.len() == fresh.stats.rule_hits.len()
             && self.stats.skipped_empty.len() == fresh.stats.skipped_empty.len()

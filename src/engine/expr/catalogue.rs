@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::{Slot, Type};
 use crate::engine::crowd::Kind;
 use crate::engine::event::Value;
+use crate::engine::place::PlaceField;
 use crate::engine::policy::{CrowdFact, EventField, Fact, Name, Origin};
 
 /// The names of one policy.
@@ -48,6 +49,7 @@ pub const RESERVED: &[&str] = &[
     "in",
     "in_network",
     "int",
+    "ip",
     "let",
     "list",
     "lists",
@@ -92,6 +94,9 @@ impl Catalogue {
         }
         for (path, fact, ty, unit, doc) in CROWD {
             catalogue.add(name(path, ty, unit, doc, Origin::Crowd(fact)));
+        }
+        for (of, doc) in PLACES {
+            catalogue.add(name(of.name(), Type::Text, "", doc, Origin::Place(of)));
         }
         for kind in Kind::ALL {
             let fact = Origin::Crowd(CrowdFact::Evidence(kind));
@@ -152,6 +157,15 @@ impl<'a> Slot<'a> {
         }
     }
 }
+
+const PLACES: [(PlaceField, &str); 3] = [
+    (PlaceField::Country, "Country of the address, two letters, by the table of addresses."),
+    (PlaceField::City, "City of the address, by the table of addresses."),
+    (
+        PlaceField::NetworkClass,
+        "Kind of network: residential, business, education, mobile, hosting or vpn, by the table of addresses.",
+    ),
+];
 
 const FIELDS: [(&str, EventField, &str); 12] = [
     ("event.id", EventField::Id, "Id of the event."),

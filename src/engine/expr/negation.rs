@@ -38,7 +38,7 @@ pub(super) fn doubts(tree: &Bool, names: &[Name]) -> Vec<Flaw> {
 fn optional(name: &Name) -> bool {
     match name.origin {
         Origin::Field(field) => !matches!(field, EventField::Id | EventField::Action),
-        Origin::Attribute(_) | Origin::DeviceAttribute(_) => true,
+        Origin::Attribute(_) | Origin::DeviceAttribute(_) | Origin::Place(_) => true,
         Origin::Fact(_) | Origin::Signal(_) | Origin::Crowd(_) => false,
     }
 }

@@ -15,6 +15,8 @@ pub struct Crowds {
     pub address_users: Option<usize>,
     /// Names of the device attributes that are compared.
     pub device: Vec<String>,
+    /// Nicknames and avatars that are compared.
+    pub persona: Option<Persona>,
     /// From how many people on.
     pub gate: Gate,
     /// Memory for crowds, gates and ordinary actors, in bytes.
@@ -32,6 +34,24 @@ impl Crowds {
     pub fn longest(&self) -> Span {
         self.people.iter().map(|people| people.window).max().unwrap_or_default()
     }
+}
+
+/// Where events tell how an account calls itself and looks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Persona {
+    /// Its nickname.
+    pub nickname: Option<OpenAttribute>,
+    /// Its avatar, by a hash of the picture.
+    pub avatar: Option<OpenAttribute>,
+}
+
+/// An attribute that no schema knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OpenAttribute {
+    /// Of the account.
+    OfAccount(String),
+    /// Of the event.
+    OfEvent(String),
 }
 
 /// The people on a target in one window.

@@ -30,7 +30,7 @@ pub fn catalogue_table(policy: &Policy) -> Vec<Row> {
 fn row(policy: &Policy, name: &Name) -> Row {
     let (kind, measure) = match &name.origin {
         Origin::Field(_) => ("field", String::new()),
-        Origin::Fact(_) | Origin::Crowd(_) => ("fact", String::new()),
+        Origin::Fact(_) | Origin::Crowd(_) | Origin::Place(_) => ("fact", String::new()),
         Origin::Attribute(_) | Origin::DeviceAttribute(_) => ("attribute", String::new()),
         Origin::Signal(index) => ("signal", measure_of(policy, *index)),
     };
@@ -60,6 +60,8 @@ fn measure_of(policy: &Policy, index: usize) -> String {
         Measure::Count { .. } => "count".to_owned(),
         Measure::Distinct { of, .. } => format!("distinct {of}"),
         Measure::Sum { of, .. } => format!("sum of {}", of.text),
+        Measure::Pace(spec) => format!("rate over {} times the {} quantile", spec.times, spec.quantile),
+        Measure::Travel { least_km, .. } => format!("speed of travel from {least_km} km"),
     };
     let key =
         policy.dimensions.get(signal.dimension).map(|dimension| dimension.name.as_ref()).unwrap_or_default();

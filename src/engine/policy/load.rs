@@ -71,10 +71,14 @@ fn gather(files: &[(String, String)], report: &Report<'_>) -> build::Draft {
     if files.is_empty() {
         report.error(0, "the policy has no files: put *.yaml files into its directory");
     }
-    for (index, (_, text)) in files.iter().enumerate() {
+    for (index, (path, text)) in files.iter().enumerate() {
         if text.len() > LARGEST_FILE {
             let message = format!("the file has {} bytes; at most {LARGEST_FILE} are read", text.len());
             report.error(report.sources().position(index, 0), message);
+            continue;
+        }
+        if path.ends_with(".csv") {
+            draft.tables.push(build::Table { file: index, path: path.clone(), text: text.clone() });
             continue;
         }
         match node::parse(index, text, report) {

@@ -17,8 +17,10 @@ pub mod schema;
 pub mod source;
 pub mod tests;
 
+mod blast;
 mod build;
 mod crowds;
+mod signal;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -31,12 +33,15 @@ use super::decision::{QualityCode, ReasonSource};
 use super::entity::{Entity, EntityKind};
 use super::expr::{Condition, Number};
 use super::input::DeadLetterReason;
+use super::place::{PlaceField, Places};
 use super::rollout::Rollout;
 use super::time::{Span, Timestamp};
 use super::verdict::Verdict;
 
-pub use self::crowds::{Campaigns, Crowds, Gate, People};
+pub use self::blast::{BlastRadius, Budget, FallBack};
+pub use self::crowds::{Campaigns, Crowds, Gate, OpenAttribute, People, Persona};
 pub use self::names::{CrowdFact, EventField, Fact, Name, Origin};
+pub use self::signal::{Measure, Signal};
 
 /// A whole policy.
 #[derive(Debug)]
@@ -61,6 +66,10 @@ pub struct Policy {
     pub families: Vec<Family>,
     /// What is watched of those who act on one target together.
     pub crowds: Option<Crowds>,
+    /// Where addresses are, by a table that the policy names.
+    pub places: Option<Arc<Places>>,
+    /// How many accounts rules and limits may hold up.
+    pub blast: BlastRadius,
     /// Observation pools.
     pub observations: Vec<Observation>,
     /// Standing exemptions.
@@ -242,6 +251,8 @@ pub enum KeyField {
     Attribute(String),
     /// A device attribute.
     DeviceAttribute(String),
+    /// Where the address is.
+    Place(PlaceField),
 }
 
 /// As written in a policy's keys.
@@ -260,49 +271,9 @@ impl fmt::Display for KeyField {
             KeyField::UserAgent => f.write_str("user_agent"),
             KeyField::Attribute(name) => write!(f, "attributes.{name}"),
             KeyField::DeviceAttribute(name) => write!(f, "device.{name}"),
+            KeyField::Place(of) => f.write_str(of.name()),
         }
     }
-}
-
-/// A named measurement over a window; it sees every event that passes its filter, this one included.
-#[derive(Debug)]
-pub struct Signal {
-    /// Its name in expressions.
-    pub name: Arc<str>,
-    /// The dimension, an index.
-    pub dimension: usize,
-    /// Which events it sees; `None` is all. Reads fields and facts only.
-    pub filter: Option<Condition>,
-    /// The window.
-    pub window: Span,
-    /// What is measured.
-    pub measure: Measure,
-    /// Hash of dimension, filter, window and measure: what identifies the counter.
-    pub identity: u64,
-}
-
-/// What a signal measures.
-#[derive(Debug)]
-pub enum Measure {
-    /// Events, in this many sub-windows once an exact log no longer fits.
-    Count {
-        /// Sub-windows.
-        slots: u32,
-    },
-    /// Distinct values of a field.
-    Distinct {
-        /// Of what.
-        of: KeyField,
-        /// Sub-windows of the sketch.
-        slots: u32,
-    },
-    /// The sum of a number, kept in thousandths.
-    Sum {
-        /// Of what.
-        of: Number,
-        /// Sub-windows.
-        slots: u32,
-    },
 }
 
 /// Whether a limit or rule acts.
@@ -346,6 +317,8 @@ pub struct LimitRule {
     pub mode: Mode,
     /// For whom it acts, when not for all; for the others it is in shadow.
     pub rollout: Option<Rollout>,
+    /// How many accounts it may hold up: an index into [`BlastRadius::budgets`].
+    pub budget: Option<usize>,
 }
 
 /// One span of a limit.
@@ -400,6 +373,8 @@ pub struct Rule {
     pub mode: Mode,
     /// For whom it acts, when not for all; for the others it is in shadow.
     pub rollout: Option<Rollout>,
+    /// How many accounts it may hold up: an index into [`BlastRadius::budgets`].
+    pub budget: Option<usize>,
 }
 
 /// What a rule does when it fires.

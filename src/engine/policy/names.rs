@@ -2,6 +2,7 @@
 
 use crate::engine::crowd::Kind;
 use crate::engine::expr::Type;
+use crate::engine::place::PlaceField;
 
 /// One name that expressions may use.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +36,8 @@ pub enum Origin {
     Signal(usize),
     /// Something about the crowd on the target.
     Crowd(CrowdFact),
+    /// Where the address is, by the policy's table.
+    Place(PlaceField),
 }
 
 /// What is known of the crowd on the target of an event; unknown while its gate is closed.

@@ -9,6 +9,7 @@ use crate::engine::case::{Case, CaseStatus};
 use crate::engine::decision::{DecisionId, ReasonSource};
 use crate::engine::entity::{Entity, EntityKind};
 use crate::engine::event::Event;
+use crate::engine::policy::FallBack;
 use crate::engine::time::Span;
 use crate::engine::verdict::Verdict;
 
@@ -47,7 +48,8 @@ impl Model {
     fn count(&mut self, look: &LimitLook, asked: Option<Verdict>, verdict: Verdict, hand: &Hand<'_>) {
         let Some(key) = &look.key else { return };
         let rule = &self.policy.limits[look.rule];
-        let acts = in_force(rule.mode, rule.rollout, &rule.info.id, hand.event, hand.look);
+        let acts = in_force(rule.mode, rule.rollout, &rule.info.id, hand.event, hand.look)
+            && !self.is_shadowed(rule.budget, hand);
         if counts(rule, acts, look, asked, verdict) || !look.sure {
             for (span, counter) in rule.spans.iter().zip(&self.layout.spans[look.rule]) {
                 let quota = self.quotas.entry(counter.clone()).or_default().entry(key.clone()).or_default();
@@ -126,7 +128,8 @@ impl Model {
         let case = rule
             .case
             .as_ref()
-            .filter(|_| in_force(rule.mode, rule.rollout, &rule.info.id, hand.event, hand.look));
+            .filter(|_| in_force(rule.mode, rule.rollout, &rule.info.id, hand.event, hand.look))
+            .filter(|_| !self.is_shadowed(rule.budget, hand));
         if let Some((case, entity)) = case.and_then(|case| Some((case, entity(case.entity, hand)?))) {
             self.add_case(&rule.info, &case.proposal, entity, hand, answer);
         }
@@ -143,7 +146,7 @@ impl Model {
         }
     }
 
-    fn add_case(
+    pub(super) fn add_case(
         &mut self,
         info: &ReasonSource,
         proposal: &str,
@@ -170,6 +173,13 @@ impl Model {
             resolution: None,
         };
         self.cases.add(new, hand.event.user.as_deref(), &mut answer.cases);
+    }
+
+    /// Whether a rule only tells what it would have done, for it has held up too many.
+    fn is_shadowed(&self, budget: Option<usize>, hand: &Hand<'_>) -> bool {
+        let budget = budget.map(|number| &self.policy.blast.budgets[number]);
+        let fallen = budget.and_then(|budget| self.radius.fallen(budget, hand.look.at, hand.hint));
+        fallen.is_some_and(|(then, _)| then == FallBack::Shadow)
     }
 
     /// Whether a person asked that a rule, pool or step does nothing to an entity.

@@ -55,6 +55,9 @@ impl Model {
             }
             Origin::DeviceAttribute(attribute) => fields::find(&event.device.attributes, attribute)
                 .and_then(|value| fields::declared(name.ty, value)),
+            Origin::Place(of) => {
+                fields::place(*of, look.address, self.policy.places.as_deref()).map(Known::Text)
+            }
             Origin::Signal(_) | Origin::Crowd(_) => None,
         };
         self.policy.catalogue.iter().map(|name| (name.path.clone(), value(name))).collect()

@@ -4,10 +4,16 @@ use super::condition::Known;
 use crate::engine::address::Address;
 use crate::engine::event::{Attempt, Event, Text, Value};
 use crate::engine::expr::Type;
+use crate::engine::place::{PlaceField, Places};
 use crate::engine::policy::{EventField, KeyField};
 
 /// One part of a key; `None` when the event does not have it. Numbers and texts never read the same.
-pub(super) fn part(field: &KeyField, event: &Event<'_>, address: Option<Address>) -> Option<String> {
+pub(super) fn part(
+    field: &KeyField,
+    event: &Event<'_>,
+    address: Option<Address>,
+    places: Option<&Places>,
+) -> Option<String> {
     let text = |text: &Option<Text<'_>>| text.as_deref().map(str::to_owned);
     match field {
         KeyField::User => text(&event.user),
@@ -22,12 +28,23 @@ pub(super) fn part(field: &KeyField, event: &Event<'_>, address: Option<Address>
         KeyField::UserAgent => text(&event.user_agent),
         KeyField::Attribute(name) => find(&event.attributes, name).map(written),
         KeyField::DeviceAttribute(name) => find(&event.device.attributes, name).map(written),
+        KeyField::Place(of) => place(*of, address, places),
     }
 }
 
+/// What a table says of an address.
+pub(super) fn place(of: PlaceField, address: Option<Address>, places: Option<&Places>) -> Option<String> {
+    places?.find(address?.full())?.text(of).map(str::to_owned)
+}
+
 /// A key tuple as one text, each part with its length; `None` when a part is missing.
-pub(super) fn key(fields: &[KeyField], event: &Event<'_>, address: Option<Address>) -> Option<String> {
-    let parts = fields.iter().map(|field| part(field, event, address));
+pub(super) fn key(
+    fields: &[KeyField],
+    event: &Event<'_>,
+    address: Option<Address>,
+    places: Option<&Places>,
+) -> Option<String> {
+    let parts = fields.iter().map(|field| part(field, event, address, places));
     let parts: Option<Vec<String>> = parts.collect();
     Some(parts?.iter().map(|part| format!("{}:{part}", part.len())).collect())
 }

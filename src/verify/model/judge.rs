@@ -1,11 +1,13 @@
 //! From what was looked at to what must be told: the ladder, families and caps, floors, guards.
 
+use super::Hint;
+use super::blast::Radius;
 use super::expected::{Expected, ExpectedReason};
 use super::look::{Except, Exception, Look, exception};
 use super::range::Range;
 use super::share::in_force;
 use crate::engine::event::Event;
-use crate::engine::policy::{Effect, KeyField, LimitRule, Policy, Rule, SharedAddress};
+use crate::engine::policy::{Budget, Effect, FallBack, KeyField, LimitRule, Policy, Rule, SharedAddress};
 use crate::engine::time::Span;
 use crate::engine::verdict::Verdict;
 
@@ -26,11 +28,14 @@ pub(super) struct Judged {
     pub(super) asked: Vec<Option<Verdict>>,
     /// Whether rules were asked at all.
     pub(super) rules_ran: bool,
+    /// Budgets of what took part in a verdict above `allow`.
+    pub(super) touched: Vec<usize>,
 }
 
 /// Judges. `shared` says whether the address counts as shared by many; `fired` are the rules whose condition holds.
 pub(super) fn judge(
     (policy, exceptions): (&Policy, &[Exception]),
+    (radius, hint): (&Radius, Hint<'_>),
     event: &Event<'_>,
     look: &Look,
     shared: bool,
@@ -38,7 +43,21 @@ pub(super) fn judge(
 ) -> Judged {
     let guard = policy.settings.shared_address.as_ref().filter(|_| shared);
     let told = Expected::default();
-    let mut bench = Bench { policy, exceptions, event, look, guard, told, endless: false, asked: Vec::new() };
+    let fallen = |budget: &Budget| radius.fallen(budget, look.at, hint);
+    let fallen = policy.blast.budgets.iter().map(fallen).collect();
+    let mut bench = Bench {
+        policy,
+        exceptions,
+        event,
+        look,
+        guard,
+        told,
+        endless: false,
+        asked: Vec::new(),
+        fallen,
+        touched: Vec::new(),
+        most: Verdict::Block,
+    };
     bench.bind();
     let mut rules_ran = false;
     if !look.trusted && bench.told.verdict < Verdict::Block {
@@ -62,6 +81,11 @@ struct Bench<'b> {
     /// No wait helps.
     endless: bool,
     asked: Vec<Option<Verdict>>,
+    /// What the rule of each budget does instead, and of how many accounts that is said.
+    fallen: Vec<Option<(FallBack, f64)>>,
+    touched: Vec<usize>,
+    /// The most that the score may ask for.
+    most: Verdict,
 }
 
 impl Bench<'_> {
@@ -91,11 +115,15 @@ impl Bench<'_> {
                 ..demand(&rule.info.id, verdict)
             };
             let acts = in_force(rule.mode, rule.rollout, &rule.info.id, self.event, self.look);
-            if !acts || except.is_some() {
+            let acts = acts && except.is_none();
+            let fallen = if acts { self.falls(rule.budget) } else { None };
+            if !acts || fallen == Some(FallBack::Shadow) {
                 self.told.shadow.push(reason(own));
                 self.asked.push(None);
                 continue;
             }
+            let own = if fallen.is_some() { own.min(Verdict::Hold) } else { own };
+            self.touched.extend(rule.budget.filter(|_| fallen.is_none()));
             let held = self.guard.filter(|guard| by_address(self.policy, rule) && guard.cap < own);
             if let Some(guard) = held {
                 self.told.reasons.push(demand(&guard.info.id, guard.cap));
@@ -134,7 +162,7 @@ impl Bench<'_> {
             }
         }
         self.told.score += sums.iter().sum::<i64>() as i32;
-        let all = self.climb(&sums, |_| true);
+        let all = self.climb(&sums, |_| true).min(self.most);
         let mut verdict = all;
         if let Some(guard) = self.guard {
             let free = self.climb(&sums, |family| !guard.families.contains(&family));
@@ -157,8 +185,15 @@ impl Bench<'_> {
             Effect::Floor(floor) => reason.verdict = Some(floor),
             Effect::Evidence { .. } => reason.points = fired.points.unwrap_or(0),
         }
-        if !acts {
+        let fallen = if acts { self.falls(rule.budget) } else { None };
+        if !acts || fallen == Some(FallBack::Shadow) {
             return self.told.shadow.push(reason);
+        }
+        if fallen.is_some() {
+            reason.verdict = reason.verdict.map(|floor| floor.min(Verdict::Hold));
+            self.most = if reason.points > 0 { Verdict::Hold } else { self.most };
+        } else {
+            self.touched.extend(rule.budget);
         }
         sums[rule.family] += i64::from(reason.points);
         if let Some(floor) = &mut reason.verdict {
@@ -169,6 +204,16 @@ impl Bench<'_> {
             self.raise(floor, None);
         }
         self.told.reasons.push(reason);
+    }
+
+    /// What a rule does instead of acting, when it has held up too many; that is told.
+    fn falls(&mut self, budget: Option<usize>) -> Option<FallBack> {
+        let number = budget?;
+        let (then, accounts) = self.fallen[number]?;
+        let budget = &self.policy.blast.budgets[number];
+        let (value, thresholds) = (Some(Range::exact(accounts)), vec![budget.accounts as f64]);
+        self.told.reasons.push(ExpectedReason { value, thresholds, ..adds(&budget.info.id, 0) });
+        Some(then)
     }
 
     /// The verdict by the ladder: what speaks against the actor in families that count, what speaks for him in all.
@@ -226,7 +271,8 @@ impl Bench<'_> {
         self.told.address = self.look.address.map(|address| address.to_string());
         self.told.quality.clone_from(&self.look.quality);
         self.told.followed = self.look.followed;
-        Judged { expected: self.told, asked: self.asked, rules_ran }
+        let touched = if self.told.verdict > Verdict::Allow { self.touched } else { Vec::new() };
+        Judged { expected: self.told, asked: self.asked, rules_ran, touched }
     }
 }
 

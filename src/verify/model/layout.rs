@@ -43,6 +43,8 @@ fn signal_identity(policy: &Policy, signal: &crate::engine::policy::Signal) -> S
         Measure::Count { slots } => format!("count {slots}"),
         Measure::Distinct { of, slots } => format!("distinct {of} {slots}"),
         Measure::Sum { of, slots } => format!("sum {} {slots}", plain(&of.text)),
+        Measure::Pace(spec) => format!("rate {}", spec.quantile),
+        Measure::Travel { .. } => "travel".to_owned(),
     };
     let filter = signal.filter.as_ref().map(|filter| plain(&filter.text)).unwrap_or_default();
     format!("{} | {filter} | {} | {measure}", policy.dimensions[signal.dimension].name, signal.window)

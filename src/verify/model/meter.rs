@@ -61,7 +61,7 @@ fn note(series: &mut Series, signal: &Signal, grace: i64, event: Addition) {
     let (window, slot) = (signal.window.millis(), slot(signal));
     match &signal.measure {
         Measure::Count { slots } => roughen(series, event.at, 1, window + grace, slot, u64::from(*slots) / 2),
-        Measure::Sum { .. } => {}
+        Measure::Sum { .. } | Measure::Travel { .. } | Measure::Pace(_) => {}
         Measure::Distinct { .. } => {
             if series.newest().is_none_or(|newest| event.at - newest > window + grace + 3 * slot) {
                 series.coarse = false;
@@ -84,6 +84,8 @@ fn read(series: &Series, signal: &Signal, slot: i64, at: i64, behind: i64) -> Ra
             let thousandths = series.sum_about(at - window, at, 2 * slot, slot);
             Range { lo: thousandths.lo / 1000.0, hi: thousandths.hi / 1000.0 }
         }
+        // No series.
+        Measure::Travel { .. } | Measure::Pace(_) => Range::exact(0.0),
         Measure::Distinct { .. } => {
             let (sure, all) = series.distinct(at - window, at);
             // What came later may hide that a value was there before.
@@ -104,6 +106,7 @@ fn slot(signal: &Signal) -> i64 {
     let window = signal.window.millis();
     match &signal.measure {
         Measure::Count { slots } => sub_window(window, *slots),
+        Measure::Travel { .. } | Measure::Pace(_) => window,
         Measure::Sum { slots, .. } => {
             let slots = i64::from((*slots).clamp(1, 100));
             (window + slots - 1) / slots

@@ -5,10 +5,11 @@
 //! workings. Where the engine may be inexact (counts by sub-windows, sketches, windows of events that come too late),
 //! the model knows bounds; what does not depend on where between them the engine is must be told exactly, and of the
 //! rest the model takes over what was told ([`Expected::followed`] counts that). So it does with evidence of crowds, which it
-//! does not model. Nor does it model eviction: once a
-//! decision says `evicted`, nothing about windows can be said any more ([`Model::is_blind`]).
+//! does not model, and with rates above what is usual, of which it knows the least threshold. Nor does it model eviction:
+//! once a decision says `evicted`, nothing about windows can be said any more ([`Model::is_blind`]).
 
 mod act;
+mod blast;
 mod calendar;
 mod condition;
 mod expected;
@@ -20,6 +21,7 @@ mod learn;
 mod look;
 mod meter;
 mod operate;
+mod pace;
 mod person;
 mod quota;
 mod range;
@@ -28,6 +30,7 @@ mod see;
 mod series;
 mod share;
 mod told;
+mod travel;
 mod watch;
 
 use std::collections::{BTreeSet, HashMap};
@@ -37,13 +40,16 @@ pub use self::expected::{Expected, ExpectedReason, Shortcoming};
 pub use self::range::Range;
 pub use self::told::{Told, ToldReason};
 
+use self::blast::Radius;
 use self::layout::Layout;
 use self::learn::Answerable;
 use self::look::Exception;
+use self::pace::Paces;
 use self::person::Person;
 use self::quota::Quota;
 use self::register::{Bans, Cases};
 use self::series::Series;
+use self::travel::Whereabouts;
 use self::watch::Watch;
 use crate::engine::ban::{Ban, BanChange};
 use crate::engine::case::Case;
@@ -88,6 +94,9 @@ pub struct Model {
     /// By counter, then by key.
     signals: HashMap<String, HashMap<String, Series>>,
     quotas: HashMap<String, HashMap<String, Quota>>,
+    /// When and where each key was last; by counter, then by key.
+    travels: HashMap<String, HashMap<String, Whereabouts>>,
+    paces: HashMap<String, Paces>,
     /// When each limit's key was refused; by the limit's first counter, then by key.
     refusals: HashMap<String, HashMap<String, Vec<Timestamp>>>,
     /// Counters that a reload brought, and when.
@@ -104,6 +113,7 @@ pub struct Model {
     cases: Cases,
     watches: HashMap<(String, String), Watch>,
     exceptions: Vec<Exception>,
+    radius: Radius,
     /// Decisions that can be answered, by the digest that all revisions share.
     answerable: HashMap<u64, Answerable>,
     /// Decisions that nobody told and only the engine can know, by that digest.
@@ -124,6 +134,8 @@ impl Model {
             policy,
             signals: HashMap::new(),
             quotas: HashMap::new(),
+            travels: HashMap::new(),
+            paces: HashMap::new(),
             refusals: HashMap::new(),
             born: HashMap::new(),
             values: HashMap::new(),
@@ -135,6 +147,7 @@ impl Model {
             cases: Cases::default(),
             watches: HashMap::new(),
             exceptions: Vec::new(),
+            radius: Radius::default(),
             answerable: HashMap::new(),
             guessed: BTreeSet::new(),
             feedback: HashMap::new(),
@@ -207,12 +220,15 @@ impl Model {
         let keeps = |id: &String| new.contains(id);
         self.signals.retain(|id, _| keeps(id));
         self.quotas.retain(|id, _| keeps(id));
+        self.travels.retain(|id, _| keeps(id));
+        self.paces.retain(|id, _| keeps(id));
         self.refusals.retain(|id, _| keeps(id));
         self.born.retain(|id, _| keeps(id));
         let pools: BTreeSet<&str> = policy.observations.iter().map(|pool| pool.info.id.as_str()).collect();
         self.watches.retain(|(pool, _), _| pools.contains(pool.as_str()));
         self.born.extend(added.into_iter().map(|id| (id, self.now)));
         self.layout = layout;
+        self.radius.carry(&self.policy, policy);
         self.policy = Arc::clone(policy);
         Answer::of(Outcome::PolicyActivated)
     }

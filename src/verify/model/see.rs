@@ -51,7 +51,7 @@ impl Model {
     fn lost(&self, told: &Told) -> bool {
         let sketched = |counter: &str| {
             let signal = self.policy.signals.iter().find(|signal| *signal.name == *counter);
-            signal.is_some_and(|signal| matches!(signal.measure, Measure::Distinct { .. }))
+            signal.is_some_and(|signal| matches!(signal.measure, Measure::Distinct { .. } | Measure::Pace(_)))
         };
         let estimates = told.quality.iter().filter(|(code, _)| code == QualityCode::Approximate.name());
         told.says(QualityCode::Evicted.name())
@@ -150,7 +150,8 @@ impl Model {
         hint: Hint<'_>,
     ) {
         let policy = std::sync::Arc::clone(&self.policy);
-        let key = fields::key(&policy.dimensions[dimension].fields, event, look.address);
+        let key =
+            fields::key(&policy.dimensions[dimension].fields, event, look.address, policy.places.as_deref());
         let signals: Vec<usize> =
             (0..policy.signals.len()).filter(|n| policy.signals[*n].dimension == dimension).collect();
         for signal in signals {
@@ -203,13 +204,21 @@ impl Model {
         let mut addition = Addition { at: look.at.millis(), n: 1, of: 0 };
         match &signal.measure {
             Measure::Count { .. } => {}
+            Measure::Pace(spec) => {
+                let counter = self.layout.signals[number].clone();
+                return Some(self.pace((&counter, &signal.name), (&event.action, key), look, spec));
+            }
+            Measure::Travel { least_km, exits } => {
+                let counter = self.layout.signals[number].clone();
+                return self.travel(&counter, key, look, (signal.window, *least_km), exits);
+            }
             Measure::Sum { of, .. } => {
                 let expressions = &self.layout.expressions;
                 let value = expressions.number(&of.text, &expressions.scope_of(&of.text, names))?;
                 addition.n = (value.lo * 1000.0).round() as i64;
             }
             Measure::Distinct { of, .. } => {
-                let value = fields::part(of, event, look.address)?;
+                let value = fields::part(of, event, look.address, policy.places.as_deref())?;
                 addition.of = self.value_number(&value);
             }
         }
@@ -325,15 +334,32 @@ impl Model {
         let pools = self.pools(&scope);
         drop(scope);
         let id = DecisionId::first(&arrival, &event.id);
+        let hand = Hand { event, look, id, hint };
+        let mut judged = self.judged(&hand, &fired, by_limits);
+        while self.spend(&hand, &judged, answer) {
+            judged = self.judged(&hand, &fired, by_limits);
+        }
+        self.act(&hand, &judged, &fired, &pools, answer);
+        if judged.rules_ran {
+            doubtful.into_iter().for_each(|rule| self.doubt_case(rule, &hand));
+        }
+        self.remember(id, &judged.expected, hint.told.is_some());
+        answer.expected = Some(judged.expected);
+    }
+
+    /// The verdict, whether or not it is known that the address is shared by many.
+    fn judged(&self, hand: &Hand<'_>, fired: &[Fired], by_limits: usize) -> Judged {
+        let (event, look, hint) = (hand.event, hand.look, hand.hint);
         let judge = |shared: bool| {
-            let mut judged: Judged = judge((&policy, &self.exceptions), event, look, shared, &fired);
-            judged.expected.id = id.to_string();
+            let law = (&*self.policy, self.exceptions.as_slice());
+            let mut judged: Judged = judge(law, (&self.radius, hint), event, look, shared, fired);
+            judged.expected.id = hand.id.to_string();
             if !judged.rules_ran {
                 judged.expected.followed = by_limits;
             }
             judged
         };
-        let judged = match (look.shared, hint.told) {
+        match (look.shared, hint.told) {
             (Some(shared), _) => judge(shared),
             (None, None) => judge(false),
             (None, Some(told)) => {
@@ -342,14 +368,7 @@ impl Model {
                 judged.expected.followed += 1;
                 judged
             }
-        };
-        let hand = Hand { event, look, id, hint };
-        self.act(&hand, &judged, &fired, &pools, answer);
-        if judged.rules_ran {
-            doubtful.into_iter().for_each(|rule| self.doubt_case(rule, &hand));
         }
-        self.remember(id, &judged.expected, hint.told.is_some());
-        answer.expected = Some(judged.expected);
     }
 
     /// The rules that hold; and those of which only the engine can know, where nothing was told.

@@ -4,11 +4,13 @@ use super::draft::Draft;
 use super::quantity::{budget_or, number_or, within};
 use super::settings::reason;
 use super::{Workshop, check_code};
-use crate::engine::crowd::{ATTRIBUTES_MAX, WINDOWS_MAX};
+use crate::engine::crowd::{ATTRIBUTES_MAX, PERSONA_FIRST, WINDOWS_MAX};
 use crate::engine::policy::nearest::did_you_mean;
-use crate::engine::policy::raw::{RawCrowds, RawGate, RawPeople};
+use crate::engine::policy::raw::{RawCrowds, RawGate, RawPeople, RawPersona};
 use crate::engine::policy::reader::At;
-use crate::engine::policy::{Campaigns, Crowds, Gate, KeyField, Measure, People, Signal};
+use crate::engine::policy::{
+    Campaigns, Crowds, Gate, KeyField, Measure, OpenAttribute, People, Persona, Signal,
+};
 
 const MB: u64 = 1 << 20;
 
@@ -18,8 +20,12 @@ impl Workshop<'_> {
         let people = self.windows(&raw.people, signals);
         let address = |field: &KeyField| matches!(field, KeyField::Ip(_));
         let behind = raw.address_users.as_ref().map(|name| self.people(name, signals, address, "ip"));
-        if let Some(name) = raw.device.get(ATTRIBUTES_MAX) {
-            self.report.error(name.at, format!("{ATTRIBUTES_MAX} attributes are compared at most"));
+        let (most, beside) = match &raw.persona {
+            Some(_) => (PERSONA_FIRST, " beside nicknames and avatars"),
+            None => (ATTRIBUTES_MAX, ""),
+        };
+        if let Some(name) = raw.device.get(most) {
+            self.report.error(name.at, format!("{most} attributes are compared at most{beside}"));
         }
         let campaign = self.campaigns(raw);
         check_code(&raw.code, self.report);
@@ -27,6 +33,7 @@ impl Workshop<'_> {
             people: people?,
             address_users: behind.map_or(Some(None), |behind| behind.map(Some))?,
             device: raw.device.iter().map(|name| name.value.clone()).collect(),
+            persona: raw.persona.as_ref().map(|persona| self.persona(persona)),
             gate: self.gate(raw.gate.as_ref()),
             budget: budget_or(raw.budget.as_ref(), 64 * MB, self.report),
             campaign,
@@ -94,6 +101,23 @@ impl Workshop<'_> {
             self.catalogue.mark_used(slot);
         }
         Some(index)
+    }
+
+    fn persona(&self, raw: &RawPersona) -> Persona {
+        let of = |written: &At<String>| {
+            let named = written.value.split_once('.').filter(|(_, name)| !name.is_empty());
+            match named {
+                Some(("account", name)) => Some(OpenAttribute::OfAccount(name.to_owned())),
+                Some(("attributes", name)) => Some(OpenAttribute::OfEvent(name.to_owned())),
+                _ => {
+                    let message = format!("`{}` is no attribute of an account or event", written.value);
+                    let suggestion = "write `account.NAME` or `attributes.NAME`";
+                    self.report.error_with(written.at, message, Some(suggestion.into()));
+                    None
+                }
+            }
+        };
+        Persona { nickname: raw.nickname.as_ref().and_then(of), avatar: raw.avatar.as_ref().and_then(of) }
     }
 
     fn gate(&self, raw: Option<&RawGate>) -> Gate {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::Workshop;
 use super::quantity::budget;
 use crate::engine::expr::catalogue::Catalogue;
+use crate::engine::place::PlaceField;
 use crate::engine::policy::nearest::did_you_mean;
 use crate::engine::policy::problem::Report;
 use crate::engine::policy::raw::RawMemory;
@@ -15,8 +16,20 @@ use crate::engine::policy::{Dimension, KeyField};
 const DEFAULT_BUDGET: u64 = 128 << 20;
 
 /// Field names of keys; `ip` may carry a prefix as in `ip/56`.
-const FIELDS: [&str; 9] =
-    ["user", "target", "target_owner", "action", "ip", "device", "session", "content", "user_agent"];
+const FIELDS: [&str; 12] = [
+    "user",
+    "target",
+    "target_owner",
+    "action",
+    "ip",
+    "device",
+    "session",
+    "content",
+    "user_agent",
+    "ip.country",
+    "ip.city",
+    "ip.network_class",
+];
 
 /// The dimensions in use so far.
 #[derive(Debug)]
@@ -107,7 +120,7 @@ pub(super) fn key_field(text: &At<String>, catalogue: &Catalogue, report: &Repor
         "session" => Some(KeyField::Session),
         "content" => Some(KeyField::ContentHash),
         "user_agent" => Some(KeyField::UserAgent),
-        _ => None,
+        _ => PlaceField::ALL.into_iter().find(|of| of.name() == text.value).map(KeyField::Place),
     };
     simple.or_else(|| composed_field(text, catalogue, report))
 }

@@ -10,6 +10,15 @@ use crate::engine::policy::raw::{
 };
 use crate::engine::policy::reader::{At, read};
 
+/// A file of the policy that is a table.
+#[derive(Debug)]
+pub(in crate::engine::policy) struct Table {
+    /// Its number.
+    pub(in crate::engine::policy) file: usize,
+    pub(in crate::engine::policy) path: String,
+    pub(in crate::engine::policy) text: String,
+}
+
 /// All sections; a settings section stands in one file only, lists and maps are joined.
 #[derive(Debug, Default)]
 pub(in crate::engine::policy) struct Draft {
@@ -37,6 +46,7 @@ pub(in crate::engine::policy) struct Draft {
     pub(super) rules: Vec<RawRule>,
     pub(super) observation: Vec<RawObservation>,
     pub(super) exemptions: Vec<RawExemption>,
+    pub(in crate::engine::policy) tables: Vec<Table>,
 }
 
 impl Draft {

@@ -1,5 +1,6 @@
 //! Limits: key, filter, spans and algorithm, verdicts, penalty.
 
+use super::blast::Holds;
 use super::condition::Reads;
 use super::identity::{canonical, identity};
 use super::quantity::{positive_span, window, within};
@@ -53,6 +54,15 @@ impl Workshop<'_> {
             window: longest,
         };
         let info = self.about(&about, &family_name.value);
+        let strongest = on_repeat.map_or(verdict, |repeat| repeat.verdict.max(verdict));
+        let holds = Holds {
+            id: &raw.id,
+            mode,
+            family: &family_name.value,
+            strongest: Some(strongest),
+            by_default: strongest >= Verdict::Challenge,
+        };
+        let budget = self.budget(raw.blast_radius.as_ref(), &holds);
         Some(LimitRule {
             info,
             family: family?,
@@ -67,6 +77,7 @@ impl Workshop<'_> {
             penalty,
             mode,
             rollout: rollout?,
+            budget,
         })
     }
 

@@ -3,12 +3,14 @@
 //! Each file here makes one part; all of them share a `Workshop`: the names known so far, and the report that
 //! gathers what is wrong. A part with an error is left out and the rest is still checked.
 
+mod blast;
 mod condition;
 mod crowds;
 mod dimension;
 mod draft;
 mod identity;
 mod limit;
+mod places;
 mod pool;
 mod quantity;
 mod rollout;
@@ -24,12 +26,12 @@ use std::sync::Arc;
 use ipnet::IpNet;
 
 use self::dimension::Dimensions;
-pub(super) use self::draft::Draft;
+pub(super) use self::draft::{Draft, Table};
 use super::problem::Report;
 use super::reader::At;
 use super::source::Position;
 use super::tests::{self, RuleTest};
-use super::{Family, Mode, Policy, Settings};
+use super::{BlastRadius, Family, Mode, Policy, Settings};
 use crate::engine::decision::ReasonSource;
 use crate::engine::expr::catalogue::Catalogue;
 use crate::engine::time::Span;
@@ -47,6 +49,10 @@ struct Workshop<'a> {
     tests: Vec<RuleTest>,
     /// There is a section `crowds`.
     watches_crowds: bool,
+    /// A table says where addresses are.
+    has_places: bool,
+    blast: BlastRadius,
+    blast_defaults: blast::Defaults,
 }
 
 /// Makes a policy of a draft; hash and sources are left empty. `None` only where there is an error in the report.
@@ -63,6 +69,9 @@ pub(super) fn build(draft: Draft, report: &Report<'_>) -> Option<(Policy, Vec<Ru
         ids: BTreeMap::new(),
         tests: Vec::new(),
         watches_crowds: draft.crowds.is_some(),
+        has_places: draft.addresses.as_ref().is_some_and(|addresses| addresses.table.is_some()),
+        blast: BlastRadius::default(),
+        blast_defaults: blast::defaults(&draft, report),
     };
     vocabulary::attributes(&mut shop, &draft);
     let signals = shop.signals(&draft);
@@ -73,6 +82,7 @@ pub(super) fn build(draft: Draft, report: &Report<'_>) -> Option<(Policy, Vec<Ru
     let exemptions = shop.exemptions(&draft.exemptions);
     shop.settings.penalties = settings::penalties(&draft, report);
     shop.settings.shared_address = settings::shared_address(&draft, &shop.families, report);
+    let places = places::places(&draft, report);
     score::check_reach(&draft, &shop, &rules);
     shop.warn_of_unused(&draft);
     shop.dimensions.check_budgets(&draft.memory, report);
@@ -87,6 +97,8 @@ pub(super) fn build(draft: Draft, report: &Report<'_>) -> Option<(Policy, Vec<Ru
         rules,
         families: shop.families,
         crowds,
+        places,
+        blast: shop.blast,
         observations,
         exemptions,
         lists: shop.lists.into_iter().map(|(name, list)| (name, list.to_vec())).collect(),

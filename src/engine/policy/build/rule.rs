@@ -1,5 +1,6 @@
 //! Rules: a condition, and points or a verdict at least.
 
+use super::blast::Holds;
 use super::condition::Reads;
 use super::quantity::within;
 use super::{About, Workshop};
@@ -9,7 +10,7 @@ use crate::engine::expr::Condition;
 use crate::engine::policy::nearest::did_you_mean;
 use crate::engine::policy::raw::{RawCase, RawRule};
 use crate::engine::policy::reader::At;
-use crate::engine::policy::{CaseRule, Effect, Rule};
+use crate::engine::policy::{CaseRule, Effect, Mode, Rule};
 use crate::engine::verdict::Verdict;
 
 /// Weight of evidence unless stated.
@@ -43,6 +44,7 @@ impl Workshop<'_> {
             window: None,
         };
         let info = self.about(&about, &raw.family.value);
+        let budget = effect.and_then(|effect| self.rule_budget(raw, mode, effect));
         Some(Rule {
             info,
             family: family?,
@@ -53,6 +55,7 @@ impl Workshop<'_> {
             case: case.map_or(Some(None), |case| case.map(Some))?,
             mode,
             rollout: rollout?,
+            budget,
         })
     }
 
@@ -70,6 +73,26 @@ impl Workshop<'_> {
                 None
             }
         }
+    }
+
+    /// Points act together with others only, so that only a rule with a verdict of its own has the budget of the guards.
+    fn rule_budget(&mut self, raw: &RawRule, mode: Mode, effect: Effect) -> Option<usize> {
+        let refused = match effect {
+            Effect::Evidence { .. } => {
+                Some("evidence of a crowd is confirmed by two families, and is one case")
+            }
+            Effect::Points(..=0) => Some("what speaks for the actor holds nobody up"),
+            _ => None,
+        };
+        if let (Some(written), Some(why)) = (&raw.blast_radius, refused) {
+            self.report.error(written.at, format!("no budget of `{}`: {why}", raw.id.value));
+        }
+        if refused.is_some() {
+            return None;
+        }
+        let strongest = if let Effect::Floor(floor) = effect { Some(floor) } else { None };
+        let (id, family, by_default) = (&raw.id, raw.family.value.as_str(), strongest.is_some());
+        self.budget(raw.blast_radius.as_ref(), &Holds { id, mode, family, strongest, by_default })
     }
 
     fn evidence(&self, raw: &RawRule, name: &At<String>) -> Option<Effect> {

@@ -11,10 +11,18 @@ use super::quantity::{number_or, window};
 use super::vocabulary::is_identifier;
 use crate::engine::expr::Type;
 use crate::engine::expr::catalogue::{RESERVED, name};
-use crate::engine::policy::raw::RawSignal;
+use crate::engine::pace::PaceSpec;
+use crate::engine::place::NetworkClass;
+use crate::engine::policy::nearest::did_you_mean;
+use crate::engine::policy::raw::{RawRate, RawSignal, RawTravel};
 use crate::engine::policy::reader::At;
 use crate::engine::policy::{Measure, Origin, Signal};
 
+/// Shorter distances are no travel unless stated otherwise, kilometres.
+const LEAST_KM: f64 = 500.0;
+/// Whose place is not that of the people behind them.
+const EXITS: [NetworkClass; 4] =
+    [NetworkClass::Mobile, NetworkClass::Vpn, NetworkClass::Hosting, NetworkClass::Business];
 /// Sub-windows unless stated.
 const SLOTS: u32 = 12;
 
@@ -38,8 +46,14 @@ impl Workshop<'_> {
         if RESERVED.contains(&raw.name.value.as_str()) {
             self.report.error(at, format!("`{}` means something else in expressions", raw.name.value));
         }
-        let ty = if raw.sum.is_some() { Type::Double } else { Type::Int };
+        let ty = if raw.sum.is_some() || raw.travel.is_some() || raw.rate.is_some() {
+            Type::Double
+        } else {
+            Type::Int
+        };
         let unit = match (&raw.sum, &raw.distinct) {
+            _ if raw.travel.is_some() => "km/h",
+            _ if raw.rate.is_some() => "times",
             (Some(_), _) => "",
             (_, Some(_)) => "distinct",
             _ => "events",
@@ -61,6 +75,10 @@ impl Workshop<'_> {
             Measure::Count { slots } => format!("count/{slots}"),
             Measure::Distinct { of, slots } => format!("distinct/{of}/{slots}"),
             Measure::Sum { of, slots } => format!("sum/{}/{slots}", canonical(&of.text)),
+            // What is usual goes by the quantile; no threshold changes what is kept.
+            Measure::Pace(spec) => format!("rate/{}", spec.quantile),
+            // Neither threshold nor classes change what is kept.
+            Measure::Travel { .. } => "travel".to_owned(),
         };
         let parts = [self.dimensions.name(dimension), &filter_text, &window.to_string(), &measured];
         Some(Signal {
@@ -78,19 +96,71 @@ impl Workshop<'_> {
 
     fn measure(&mut self, raw: &RawSignal) -> Option<Measure> {
         let slots = number_or("slots", raw.slots.as_ref(), 2..=100, SLOTS, self.report);
-        match (&raw.count, &raw.distinct, &raw.sum) {
-            (Some(_), None, None) => Some(Measure::Count { slots }),
-            (None, Some(of), None) => self.distinct(raw, of, slots),
-            (None, None, Some(of)) => {
+        match (&raw.count, &raw.distinct, &raw.sum, &raw.travel, &raw.rate) {
+            (Some(_), None, None, None, None) => Some(Measure::Count { slots }),
+            (None, Some(of), None, None, None) => self.distinct(raw, of, slots),
+            (None, None, None, Some(travel), None) => self.travel(raw, travel),
+            (None, None, None, None, Some(rate)) => self.rate(raw, rate),
+            (None, None, Some(of), None, None) => {
                 let of = self.number(of, Reads::NoSignals)?;
                 Some(Measure::Sum { of, slots })
             }
             _ => {
-                let message = format!("`{}` needs exactly one of count, distinct, sum", raw.name.value);
+                let message =
+                    format!("`{}` needs exactly one of count, distinct, sum, rate, travel", raw.name.value);
                 self.report.error_with(raw.name.at, message, Some("count events with `count: {}`".into()));
                 None
             }
         }
+    }
+
+    fn rate(&self, raw: &RawSignal, rate: &RawRate) -> Option<Measure> {
+        let between = |name: &str, at: Option<&At<f64>>, least: f64, most: f64, default: f64| {
+            if let Some(at) = at.filter(|at| !(least..=most).contains(&at.value)) {
+                self.report
+                    .error(at.at, format!("{name} is {}, and must be from {least} to {most}", at.value));
+            }
+            at.map_or(default, |at| at.value)
+        };
+        let whole = |name: &str, at: Option<&At<i64>>, default: i32| {
+            f64::from(number_or(name, at, 1..=1_000_000, default, self.report))
+        };
+        Some(Measure::Pace(PaceSpec {
+            window: window(&raw.window, self.report)?,
+            quantile: between("quantile", rate.quantile.as_ref(), 0.5, 0.999, 0.99),
+            times: between("times", rate.times.as_ref(), 1.0, 100.0, 2.0),
+            least: whole("least", rate.least.as_ref(), 10),
+            keys: whole("keys", rate.keys.as_ref(), 1_000),
+            freeze_above: between("freeze_above", rate.freeze_above.as_ref(), 0.0, 100.0, 2.0) / 100.0,
+        }))
+    }
+
+    fn travel(&mut self, raw: &RawSignal, travel: &RawTravel) -> Option<Measure> {
+        if !self.has_places {
+            let suggestion = "name a table of addresses in `addresses.table`";
+            let message = format!("`{}` is never known: no table says where addresses are", raw.name.value);
+            self.report.warn(raw.name.at, message, Some(suggestion.into()));
+        }
+        let least_km = travel.least_km.as_ref().map_or(LEAST_KM, |least| least.value);
+        if let Some(written) = travel.least_km.as_ref().filter(|_| !(0.0..=20_000.0).contains(&least_km)) {
+            self.report.error(written.at, format!("least_km is {least_km}, and must be from 0 to 20000"));
+        }
+        let written = travel.exits.as_deref();
+        let exits = written.map(|exits| exits.iter().filter_map(|word| self.network_class(word)).collect());
+        Some(Measure::Travel { least_km, exits: exits.unwrap_or_else(|| EXITS.to_vec()) })
+    }
+
+    fn network_class(&self, word: &At<String>) -> Option<NetworkClass> {
+        let class = NetworkClass::ALL.into_iter().find(|class| class.name() == word.value);
+        if class.is_none() {
+            let suggestion = did_you_mean(&word.value, &NetworkClass::ALL.map(NetworkClass::name));
+            self.report.error_with(
+                word.at,
+                format!("unknown class of networks `{}`", word.value),
+                suggestion,
+            );
+        }
+        class
     }
 
     fn distinct(&mut self, raw: &RawSignal, of: &At<String>, slots: u32) -> Option<Measure> {

@@ -20,6 +20,9 @@ pub struct RawCrowds {
     /// Attributes of devices that are compared, 16 at most. Without them nothing is said of devices.
     #[serde(default)]
     pub device: Vec<At<String>>,
+    /// Nicknames and avatars that are compared; with it, 13 attributes of devices at most. Without it nothing is said of
+    /// them.
+    pub persona: Option<RawPersona>,
     /// What beside `least` opens a gate.
     pub gate: Option<RawGate>,
     /// Memory for crowds, gates and ordinary actors. What lies behind an open gate is in `retroactive.budget`, half of
@@ -31,6 +34,16 @@ pub struct RawCrowds {
     pub code: At<String>,
     /// Public text of that reason.
     pub text: String,
+}
+
+/// Where events tell how an account calls itself and looks: `account.NAME` or `attributes.NAME`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawPersona {
+    /// Its nickname: shape (`Aaaaa9999`) and stem are compared, never the name itself.
+    pub nickname: Option<At<String>>,
+    /// A hash of its avatar.
+    pub avatar: Option<At<String>>,
 }
 
 /// The people on a target in one window.

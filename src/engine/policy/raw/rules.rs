@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::settings::RawBlastRadius;
 use super::words::{Cel, Duration, Max, RawMode, RawOnEmpty, RawVerdict, Value};
 use crate::engine::policy::reader::At;
 
@@ -25,6 +26,11 @@ pub struct RawSignal {
     pub distinct: Option<At<String>>,
     /// Adds up this number.
     pub sum: Option<At<Cel>>,
+    /// How often the key comes, over a threshold that follows from how often keys come that are usual now: above 1 is too
+    /// often. Windows are aligned; the baseline is kept for each action.
+    pub rate: Option<RawRate>,
+    /// How fast the key would have had to travel, km/h, since the event before: great-circle distance by time.
+    pub travel: Option<RawTravel>,
     /// Sub-windows once an exact log no longer fits, 2 to 100. Default 12.
     pub slots: Option<At<i64>>,
     /// What it means, for people.
@@ -35,6 +41,34 @@ pub struct RawSignal {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawCount {}
+
+/// What a rate is held against. Unknown while too little was learnt.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawRate {
+    /// What is usual is this quantile of the counts of all keys: of the same hour of the week where enough is known of it,
+    /// else of the last days. From 0.5 to 0.999. Default 0.99.
+    pub quantile: Option<At<f64>>,
+    /// The threshold is so many times that, 1 to 100. Default 2.
+    pub times: Option<At<f64>>,
+    /// And so many events in a window at the least. Default 10.
+    pub least: Option<At<i64>>,
+    /// It is unknown before so many keys were learnt from. Default 1000.
+    pub keys: Option<At<i64>>,
+    /// Windows in which a larger share of the keys, in percent, is beyond the threshold are not learnt from. Default 2.
+    pub freeze_above: Option<At<f64>>,
+}
+
+/// How fast somebody would have had to travel. Unknown where the place of either address is, of the networks named here,
+/// and of an address that many settled accounts share.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawTravel {
+    /// Shorter distances are no travel, and 0 km/h: places of addresses are that far off. Default 500 (km).
+    pub least_km: Option<At<f64>>,
+    /// Classes of networks whose place is not that of the people behind them. Default mobile, vpn, hosting, business.
+    pub exits: Option<Vec<At<String>>>,
+}
 
 /// So much in such a time.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -81,6 +115,9 @@ pub struct RawLimit {
     pub mode: Option<At<RawMode>>,
     /// For which share of all entities it acts; for the others it is in shadow. Default: for all.
     pub rollout: Option<At<RawRollout>>,
+    /// How many accounts it may hold up before it falls back by itself. Default: as in `guards`, with challenge or
+    /// stronger.
+    pub blast_radius: Option<At<RawBlastRadius>>,
     /// Its tests: an honest heavy user who passes, an abuser who is stopped.
     #[serde(default)]
     pub tests: Vec<At<RawTest>>,
@@ -190,6 +227,9 @@ pub struct RawRule {
     /// For which share of all entities it acts; for the others it is in shadow. Default: for all. Not of a rule with
     /// `evidence`.
     pub rollout: Option<At<RawRollout>>,
+    /// How many accounts it may hold up before it falls back by itself. Default: as in `guards`, with a verdict of its
+    /// own. Not of a rule with `evidence`.
+    pub blast_radius: Option<At<RawBlastRadius>>,
     /// Its tests: an honest heavy user who passes, an abuser who is stopped.
     #[serde(default)]
     pub tests: Vec<At<RawTest>>,

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::words::{Duration, Named, RawVerdict, Size};
+use super::words::{Duration, Named, RawFallBack, RawVerdict, Size};
 use crate::engine::policy::reader::At;
 
 /// How far events may be off the clock.
@@ -26,6 +26,9 @@ pub struct RawAddresses {
     pub trusted_hops: Option<At<i64>>,
     /// IPv6 addresses count by this prefix, 1 to 128. Default 64.
     pub ipv6_prefix: Option<At<i64>>,
+    /// Where addresses are: the name of a `.csv` file beside this one, which begins with `# version: ...` and the line
+    /// `cidr,country,city,latitude,longitude,network_class`. Default: unknown.
+    pub table: Option<At<String>>,
     /// Networks that are never limited, scored by address or banned.
     #[serde(default)]
     pub trusted: Vec<At<String>>,
@@ -173,6 +176,30 @@ pub struct RawPenaltyStep {
 pub struct RawGuards {
     /// An address with many settled accounts behind it is an exit, not a culprit.
     pub shared_address: Option<RawSharedAddress>,
+    /// How many accounts each limit with challenge or stronger, and each rule with a verdict of its own, may hold up
+    /// before it falls back by itself. Default: any number.
+    pub blast_radius: Option<At<RawBlastRadius>>,
+}
+
+/// How many accounts may be held up before a rule falls back by itself. What a rule or limit leaves out is as in
+/// `guards.blast_radius`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawBlastRadius {
+    /// So many accounts, 1 to 100,000 ...
+    pub accounts: Option<At<i64>>,
+    /// ... or this share, in percent, of the accounts active in a day, if that is more (100,000 at most). Default: none.
+    pub share: Option<At<f64>>,
+    /// Within this time, which begins with the first of them; the rule acts again when it is over.
+    pub within: Option<At<Duration>>,
+    /// What the rule does for the rest of that time. Default shadow.
+    pub then: Option<At<RawFallBack>>,
+    /// Any number, and why; of a rule or limit, instead of all others.
+    pub unlimited: Option<At<String>>,
+    /// Public code, upper case; of `guards` only. Default BLAST_RADIUS.
+    pub code: Option<At<String>>,
+    /// Public text; of `guards` only.
+    pub text: Option<At<String>>,
 }
 
 /// The shared-address guard.

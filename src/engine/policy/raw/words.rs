@@ -10,7 +10,7 @@ use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use crate::engine::expr::Type;
 use crate::engine::policy::reader::At;
-use crate::engine::policy::{Mode, OnEmpty};
+use crate::engine::policy::{FallBack, Mode, OnEmpty};
 use crate::engine::verdict::Verdict;
 
 /// A map with names of the author's choice, in the order of the file.
@@ -342,6 +342,16 @@ words! {
         Shadow => Mode::Shadow,
         /// It is not evaluated.
         Off => Mode::Off,
+    }
+}
+
+words! {
+    /// What a rule does that has held up too many accounts.
+    RawFallBack => FallBack {
+        /// It only tells what it would have done.
+        Shadow => FallBack::Shadow,
+        /// It asks for `hold` at the most.
+        Hold => FallBack::Hold,
     }
 }
 

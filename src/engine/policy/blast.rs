@@ -1,0 +1,61 @@
+//! How many accounts a rule may hold up before it falls back by itself.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::engine::decision::ReasonSource;
+use crate::engine::time::Span;
+
+/// The budgets of the rules and limits of a policy.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BlastRadius {
+    /// Those that have one.
+    pub budgets: Vec<Budget>,
+    /// Ids of rules and limits that are said to need none.
+    pub unlimited: Vec<String>,
+}
+
+/// The budget of one rule or limit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Budget {
+    /// Its id.
+    pub rule: Arc<str>,
+    /// It may hold up so many accounts ...
+    pub accounts: u64,
+    /// ... or this share (0 to 1) of those active in a day, if that is more; 0 where none is stated ...
+    pub share: f64,
+    /// ... in windows of this length, which begin with the first of them.
+    pub within: Span,
+    /// What it does from then on.
+    pub then: FallBack,
+    /// Public code and text.
+    pub info: Arc<ReasonSource>,
+}
+
+impl Budget {
+    /// Whether it allows the same.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        let numbers = |budget: &Self| (budget.accounts, budget.share.to_bits(), budget.within, budget.then);
+        numbers(self) == numbers(other)
+    }
+}
+
+/// What a rule does that has spent its budget.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FallBack {
+    /// It only tells what it would have done.
+    #[default]
+    Shadow,
+    /// It asks for `hold` at the most.
+    Hold,
+}
+
+/// As written in a policy.
+impl fmt::Display for FallBack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            FallBack::Shadow => "shadow",
+            FallBack::Hold => "hold",
+        })
+    }
+}
