@@ -1,17 +1,31 @@
 //! Following: a replica that comes to the same state as the owner, record of the journal by record.
+//!
+//! Three things are done to each record, in this order: its inputs are read (`next.rs`), they are applied to the state, and
+//! what came out is hashed and compared (`check.rs`). [`Follower::step`] does them one after the other, `apart.rs` at the same
+//! time.
 
+mod apart;
+mod check;
+mod next;
+
+pub use self::apart::{Between, FollowedApart};
+
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock;
 use crate::engine::Engine;
 use crate::engine::key::HashSeed;
 use crate::stream::{OutBatch, TopicNames};
+use crate::wire::interaction::Spare;
 use crate::wire::journal::{JournalKind, JournalRecord};
 
+use self::check::Checking;
+use self::next::{Due, Found, Reading};
 use super::line::{Line, Taken};
-use super::logs::{FollowError, JournalPage, Logs};
+use super::logs::{FollowError, Logs};
 use super::replica::{Replica, Work};
-use super::score::{Probe, Report, Scorer};
+use super::score::{Probe, Report, Scorer, Teller};
 
 /// Makes replicas: what is the same for all of a process.
 #[derive(Clone)]
@@ -57,13 +71,20 @@ pub struct Follower {
     pub replica: Replica,
     /// The offset of the journal to be read next.
     pub next: i64,
+    reading: Reading,
+    checking: Checking,
+    /// What came of the last record, and who writes it where that is another thread.
     out: OutBatch,
+    teller: Teller,
+    spare: Spare,
 }
 
 impl Follower {
     /// Follows from an offset of the journal on.
     pub fn new(replica: Replica, next: i64) -> Self {
-        Self { replica, next, out: OutBatch::default() }
+        let (reading, checking) = (Reading::behind(&replica, next), Checking::behind(&replica.line));
+        let teller = Teller::new(replica.names().clone());
+        Self { replica, next, reading, checking, out: OutBatch::default(), teller, spare: Spare::default() }
     }
 
     /// Applies what the journal has more, at most a page; returns how many records that were.
@@ -77,16 +98,38 @@ impl Follower {
         patience: Duration,
         told: &mut Followed<'_>,
     ) -> Result<usize, FollowError> {
-        let JournalPage { records, next } = logs.journal(self.next, patience)?;
-        for (offset, record) in &records {
-            self.apply(record, foundry, logs, told)?;
-            self.next = offset + 1;
+        let mut records = 0;
+        loop {
+            match self.reading.next(foundry, logs, patience)? {
+                Found::Nothing(next) => self.next = next,
+                Found::Due(due) => {
+                    self.apply(&due, foundry, told)?;
+                    logs.recycle(due.batch);
+                    records += 1;
+                }
+            }
+            if self.reading.at_hand() == 0 {
+                return Ok(records);
+            }
         }
-        self.next = self.next.max(next);
-        Ok(records.len())
     }
 
-    /// Follows to the present end of the journal.
+    /// One record, one thing after the other.
+    fn apply(&mut self, due: &Due, foundry: &Foundry, told: &mut Followed<'_>) -> Result<(), FollowError> {
+        self.next = due.next;
+        let (taken, mut report) = (due.taken(), Report::default());
+        let work = due.work(&taken, &mut self.replica, foundry);
+        self.out.clear();
+        let digest = self.replica.follow((&due.record, &due.skip), &work, &mut self.out, &mut report);
+        let mut report = self.checking.check(&due.record, digest, report)?;
+        if due.record.kind == JournalKind::Warm {
+            self.out.clear();
+        }
+        told(&mut report, &self.out);
+        Ok(())
+    }
+
+    /// Follows to the present end of the journal, one thing after the other.
     ///
     /// # Errors
     /// See [`Follower::step`].
@@ -102,33 +145,19 @@ impl Follower {
         }
         Ok(())
     }
+}
 
-    fn apply(
-        &mut self,
-        record: &JournalRecord,
-        foundry: &Foundry,
-        logs: &mut impl Logs,
-        told: &mut Followed<'_>,
-    ) -> Result<(), FollowError> {
-        if record.kind == JournalKind::Reset {
-            self.replica = foundry.at_reset(record, logs)?;
+impl Due {
+    /// What is to be applied; a reset begins with empty state.
+    fn work<'d>(&'d self, taken: &'d Taken, replica: &mut Replica, foundry: &Foundry) -> Work<'d> {
+        if let Some(line) = &self.begins {
+            *replica = foundry.replica(Engine::new(Arc::clone(&self.policy), foundry.seed), line.clone());
         }
-        let line = &self.replica.line;
-        let entry = line.expect(record, &foundry.names)?;
-        let holds = &self.replica.scorer.engine().policy().hash;
-        let policy = if **holds == *entry.policy { None } else { Some(logs.policy(&entry.policy)?) };
-        let batch = logs.batch(entry.read(), &line.positions)?;
-        let taken = Taken { bans: record.bans.clone(), cases: record.cases.clone() };
-        let work = Work { entry: &entry, policy, batch: &batch, taken: &taken, decided_at: clock::now() };
-        let mut report = Report::default();
-        self.out.clear();
-        self.replica.follow(record, &work, &mut self.out, &mut report)?;
-        if entry.kind == JournalKind::Warm {
-            self.out.clear();
-        }
-        // What became of its records is the owner's to count.
-        let Report { bans, touched, as_of, .. } = report;
-        told(&mut Report { bans, touched, as_of, ..Report::default() }, &self.out);
-        Ok(())
+        let (entry, policy, batch) = (&self.entry, Some(Arc::clone(&self.policy)), &self.batch);
+        Work { entry, policy, batch, taken, decided_at: clock::now() }
+    }
+
+    fn taken(&self) -> Taken {
+        Taken { bans: self.record.bans.clone(), cases: self.record.cases.clone() }
     }
 }
