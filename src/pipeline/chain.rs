@@ -163,19 +163,19 @@ mod tests {
 
     #[test]
     fn it_is_the_same_however_often_it_is_added_to() {
-        let (mut out, mut digest) = (OutBatch::default(), OutDigest::from(0));
+        let (mut out, mut often) = (OutBatch::default(), OutDigest::from(0));
         let (mut whole, mut thrown_away) = (OutBatch::default(), OutDigest::from(0));
         for value in ["a", "b", "", "c"] {
             for out in [&mut out, &mut whole] {
                 out.record(Topic::Bans).key_bytes(Some(b"k")).value_bytes(Some(value.as_bytes())).finish();
             }
-            digest.add(&whole);
+            often.add(&whole);
             thrown_away.add(&out);
             out.clear();
             thrown_away.rewound();
         }
-        let expected = super::tests::digest(&whole, 0);
-        assert_eq!((digest.value(), thrown_away.value()), (expected, expected));
+        let expected = digest(&whole, 0);
+        assert_eq!((often.value(), thrown_away.value()), (expected, expected));
     }
 
     #[test]

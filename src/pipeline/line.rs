@@ -171,8 +171,16 @@ impl Line {
         Ok(Self::begin(record.lineage.clone(), positions, basis.to_owned()))
     }
 
-    /// Takes a batch in: moves on and gives the journal's record of it.
-    pub fn seal(&mut self, entry: &Entry, taken: Taken, digest: u128, names: &TopicNames) -> JournalRecord {
+    /// Takes a batch in: moves on and gives the journal's record of it. What is told of it beside the entry: what was taken
+    /// over, and the highest number of a revision.
+    pub fn seal(
+        &mut self,
+        entry: &Entry,
+        told: (Taken, u32),
+        digest: u128,
+        names: &TopicNames,
+    ) -> JournalRecord {
+        let (taken, revised_to) = told;
         if entry.kind.moves() {
             self.positions
                 .extend(entry.ranges.iter().map(|range| ((range.topic, range.partition), range.to)));
@@ -187,7 +195,7 @@ impl Line {
             policy: entry.policy.clone(),
             basis: self.basis.clone(),
             ticks: entry.ticks.iter().map(|at| (*at).into()).collect(),
-            ranges: entry.ranges.iter().map(|range| told(range, names)).collect(),
+            ranges: entry.ranges.iter().map(|range| read(range, names)).collect(),
             skipped: entry
                 .skipped
                 .iter()
@@ -195,6 +203,7 @@ impl Line {
                 .collect(),
             bans: taken.bans,
             cases: taken.cases,
+            revised_to,
             positions: self
                 .positions
                 .iter()
@@ -284,7 +293,7 @@ fn input(record: &JournalRecord, name: &str, names: &TopicNames) -> Result<Topic
     known.ok_or_else(|| Broken::Topic { seq: record.seq, topic: name.to_owned() })
 }
 
-fn told(range: &Range, names: &TopicNames) -> OffsetRange {
+fn read(range: &Range, names: &TopicNames) -> OffsetRange {
     let topic = names.get(range.topic).to_owned();
     OffsetRange { topic, partition: range.partition, from: range.from, to: range.to }
 }
@@ -320,7 +329,7 @@ mod tests {
     fn a_follower_comes_to_the_same_line() {
         let (mut live, mut follower) = (line(), line());
         for (from, to) in [(5, 8), (8, 20)] {
-            let record = live.seal(&entry(from, to), Taken::default(), 7, &names());
+            let record = live.seal(&entry(from, to), (Taken::default(), 0), 7, &names());
             let read = follower.expect(&record, &names()).expect("the next one");
             assert_eq!((read.ranges[0].from, read.ranges[0].to, read.skipped.len()), (from, to, 1));
             assert_eq!(follower.chain.check(&record, 7), Ok(live.chain));
@@ -334,8 +343,8 @@ mod tests {
     #[test]
     fn what_does_not_follow_is_refused_in_words() {
         let mut live = line();
-        let first = live.seal(&entry(5, 8), Taken::default(), 7, &names());
-        let second = live.seal(&entry(8, 9), Taken::default(), 7, &names());
+        let first = live.seal(&entry(5, 8), (Taken::default(), 0), 7, &names());
+        let second = live.seal(&entry(8, 9), (Taken::default(), 0), 7, &names());
         let follower = line();
         assert!(matches!(follower.expect(&second, &names()), Err(Broken::Gap { expected: 0, found: 1, .. })));
         let other = JournalRecord { basis: "x".into(), ..first.clone() };
@@ -357,7 +366,7 @@ mod tests {
     fn a_reset_begins_a_line_at_its_positions() {
         let mut live = line();
         let reset = Entry { kind: JournalKind::Reset, ranges: vec![], ..entry(0, 0) };
-        let record = live.seal(&reset, Taken::default(), 0, &names());
+        let record = live.seal(&reset, (Taken::default(), 0), 0, &names());
         let follower = Line::of_reset(&record, &names(), "b").expect("its own");
         assert_eq!((follower.next, follower.positions), (0, live.positions));
         assert!(Line::of_reset(&record, &names(), "other").is_err());

@@ -67,7 +67,8 @@ impl Replica {
             job.out.rewind(mark);
         }
         let entry = Entry { skipped, ..work.entry.clone() };
-        let record = self.line.seal(&entry, work.taken.clone(), digest, &self.names);
+        let told = (work.taken.clone(), self.scorer.engine().revised_to());
+        let record = self.line.seal(&entry, told, digest, &self.names);
         self.scorer.tell_journal(&record, self.shard, &mut job.out);
         let moved =
             |range: &Range| InputOffset { topic: range.topic, partition: range.partition, next: range.to };

@@ -36,7 +36,7 @@ const READ_AHEAD: usize = 4;
 /// Records, and interactions in them, that are taken in hand together.
 const TOGETHER: (usize, usize) = (16, 100_000);
 /// With fewer interactions one thread does it all.
-const FEW: usize = 2_000;
+pub(super) const FEW: usize = 2_000;
 /// Interactions in a group, and groups that wait for the next thread at most.
 const GROUP: usize = 256;
 const WAITING: usize = 8;
@@ -130,7 +130,7 @@ impl Follower {
         foundry: &Foundry,
         told: &mut FollowedApart<'_>,
     ) -> Result<(), FollowError> {
-        if dues.iter().map(|due| due.batch.len()).sum::<usize>() < FEW {
+        if dues.iter().map(|due| due.batch.len()).sum::<usize>() < self.few {
             return dues.iter().try_for_each(|due| self.apply(due, foundry, &mut |report, _| told(report)));
         }
         let Self { replica, checking, out, teller, spare, .. } = self;

@@ -16,6 +16,7 @@ use std::time::Duration;
 use crate::clock;
 use crate::engine::Engine;
 use crate::engine::key::HashSeed;
+use crate::engine::policy::Policy;
 use crate::stream::{OutBatch, TopicNames};
 use crate::wire::interaction::Spare;
 use crate::wire::journal::{JournalKind, JournalRecord};
@@ -58,7 +59,14 @@ impl Foundry {
     pub fn at_reset(&self, record: &JournalRecord, logs: &mut impl Logs) -> Result<Replica, FollowError> {
         let line = Line::of_reset(record, &self.names, &self.basis)?;
         let policy = logs.policy(&record.policy)?;
-        Ok(self.replica(Engine::new(policy, self.seed), line))
+        Ok(self.anew(policy, line, record.revised_to))
+    }
+
+    /// A replica without state, to be warmed up. Revisions were told before, with numbers up to `revised_to`.
+    pub(super) fn anew(&self, policy: Arc<Policy>, line: Line, revised_to: u32) -> Replica {
+        let mut engine = Engine::new(policy, self.seed);
+        engine.begin_anew(revised_to);
+        self.replica(engine, line)
     }
 }
 
@@ -77,6 +85,8 @@ pub struct Follower {
     out: OutBatch,
     teller: Teller,
     spare: Spare,
+    /// With fewer interactions one thread does it all.
+    few: usize,
 }
 
 impl Follower {
@@ -84,7 +94,14 @@ impl Follower {
     pub fn new(replica: Replica, next: i64) -> Self {
         let (reading, checking) = (Reading::behind(&replica, next), Checking::behind(&replica.line));
         let teller = Teller::new(replica.names().clone());
-        Self { replica, next, reading, checking, out: OutBatch::default(), teller, spare: Spare::default() }
+        let (out, spare) = (OutBatch::default(), Spare::default());
+        Self { replica, next, reading, checking, out, teller, spare, few: apart::FEW }
+    }
+
+    /// The same, which follows apart however few interactions there are.
+    #[must_use]
+    pub fn always_apart(self) -> Self {
+        Self { few: 0, ..self }
     }
 
     /// Applies what the journal has more, at most a page; returns how many records that were.
@@ -151,7 +168,7 @@ impl Due {
     /// What is to be applied; a reset begins with empty state.
     fn work<'d>(&'d self, taken: &'d Taken, replica: &mut Replica, foundry: &Foundry) -> Work<'d> {
         if let Some(line) = &self.begins {
-            *replica = foundry.replica(Engine::new(Arc::clone(&self.policy), foundry.seed), line.clone());
+            *replica = foundry.anew(Arc::clone(&self.policy), line.clone(), self.record.revised_to);
         }
         let (entry, policy, batch) = (&self.entry, Some(Arc::clone(&self.policy)), &self.batch);
         Work { entry, policy, batch, taken, decided_at: clock::now() }
