@@ -122,14 +122,23 @@ struct Told {
 }
 
 impl Told {
-    fn of(likes: &[Like]) -> Self {
+    fn nothing() -> Self {
         let policy = load(&standard::files()).unwrap_or_else(|problems| panic!("{}", problems[0])).policy;
-        let mut told = Self {
+        Self {
             engine: Engine::new(policy, HashSeed(7, 9)),
             stands: BTreeMap::new(),
             cases: Vec::new(),
             now: Timestamp::default(),
-        };
+        }
+    }
+
+    fn corrected(&self) -> BTreeMap<&str, Verdict> {
+        let corrected = self.stands.iter().filter(|(_, (_, stands))| stands.len() > 1);
+        corrected.map(|(event, (_, stands))| (event.as_str(), stands[stands.len() - 1].verdict)).collect()
+    }
+
+    fn of(likes: &[Like]) -> Self {
+        let mut told = Self::nothing();
         for (number, like) in likes.iter().enumerate() {
             told.like(number, like);
         }
@@ -326,6 +335,47 @@ fn a_campaign_that_a_person_clears_is_taken_back() {
     };
     told.like(99_999, &late);
     assert!(!is_above(&told.stands["e99999"].1));
+}
+
+/// State is lost while corrections are under way, and warmed up with the same events, untold: then all of them are told, also
+/// those that nobody had heard of, with numbers that no revision had before. The case has them already.
+#[test]
+fn corrections_that_were_under_way_when_state_was_lost_are_told_once_it_is_warm() {
+    let likes = together(&[people(), recruits()]);
+    let mut lost = Told::nothing();
+    let under_way = |lost: &mut Told, number: usize| {
+        lost.like(number, &likes[number]);
+        !lost.corrected().is_empty()
+    };
+    let last = (0..likes.len()).find(|number| under_way(&mut lost, *number)).expect("a campaign");
+    let (heard, revised_to) = (lost.corrected().len(), lost.engine.revised_to());
+    let cases: BTreeMap<String, Case> =
+        lost.cases.iter().map(|case| (case.id.clone(), case.clone())).collect();
+    lost.rest();
+    assert!(heard < lost.corrected().len(), "{heard} of {}", lost.corrected().len());
+
+    let mut anew = Told::nothing();
+    anew.engine.begin_anew(revised_to);
+    anew.engine.restore_cases(cases.into_values().collect());
+    for (number, like) in likes.iter().enumerate().take(last + 1) {
+        anew.like(number, like);
+    }
+    assert!(anew.corrected().is_empty(), "while it is warmed up nothing is told");
+    anew.engine.warmed_up();
+    let mut out = Outputs::default();
+    let mut told = BTreeMap::new();
+    for _ in 0..400 {
+        anew.engine.apply(Input::Tick(anew.now), &mut out);
+        assert!(out.cases.is_empty(), "{:?}", out.cases);
+        for revision in std::mem::take(&mut out.revisions) {
+            assert!(revision.judgement.id.revision > revised_to, "{:?}", revision.judgement.id);
+            told.insert(revision.event.id.to_string(), revision.judgement.verdict);
+        }
+        out.clear();
+    }
+    let told: BTreeMap<&str, Verdict> =
+        told.iter().map(|(event, verdict)| (event.as_str(), *verdict)).collect();
+    assert_eq!(told, lost.corrected());
 }
 
 #[test]

@@ -178,10 +178,11 @@ impl Pass {
     }
 
     /// State begins anew, as it did when it was live.
-    pub fn begin_anew(&mut self) {
+    pub fn begin_anew(&mut self, revised_to: u32) {
         let seed = self.seed;
         for engine in self.panel.engines_mut() {
             *engine = Engine::new(Arc::clone(engine.policy()), seed);
+            engine.begin_anew(revised_to);
         }
     }
 

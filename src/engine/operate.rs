@@ -55,6 +55,17 @@ impl Engine {
         }
     }
 
+    /// State begins anew: what goes in until [`Engine::warmed_up`] was told of before, and revisions had numbers up to this
+    /// one. Corrections that campaigns ask for wait.
+    pub fn begin_anew(&mut self, revised_to: u32) {
+        self.recall.begin_anew(revised_to);
+    }
+
+    /// The highest number of a revision, made here or told before state began anew.
+    pub fn revised_to(&self) -> u32 {
+        self.recall.highest()
+    }
+
     /// State that began anew is warm: every event counts in its case again, and what was decided up to now may have been
     /// revised in ways that are not known any more.
     pub fn warmed_up(&mut self) {

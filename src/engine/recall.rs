@@ -32,6 +32,12 @@ pub struct Recall {
     /// When state that began anew was warm. Revisions of what was decided up to then may have been told that this state
     /// does not know of.
     warmed_at: Timestamp,
+    /// State that began anew is not warm yet.
+    warming: bool,
+    /// The highest number that a revision has, here or in a state that was lost before.
+    highest: u32,
+    /// The same when state began anew.
+    told_before: u32,
 }
 
 /// One decision as it stands.
@@ -98,6 +104,7 @@ impl Recall {
         self.bytes -= kept.bytes();
         kept.record = record::write(&revision.decision());
         self.bytes += kept.bytes();
+        self.highest = self.highest.max(revision.judgement.id.revision);
         self.waiting.push_back(kept.record.clone());
     }
 
@@ -113,25 +120,46 @@ impl Recall {
         self.tell_later(decision);
     }
 
+    /// State begins anew. Revisions were told before, with numbers up to this one.
+    pub fn begin_anew(&mut self, told_before: u32) {
+        (self.warming, self.highest, self.told_before) = (true, told_before, told_before);
+    }
+
     /// State that began anew is warm at `now`.
     pub fn warm(&mut self, now: Timestamp) {
-        self.warmed_at = now;
+        (self.warming, self.warmed_at) = (false, now);
+    }
+
+    /// Whether state that began anew is not warm yet.
+    pub fn is_warming(&self) -> bool {
+        self.warming
+    }
+
+    /// When state that began anew was warm; the beginning of time otherwise.
+    pub fn warmed_at(&self) -> Timestamp {
+        self.warmed_at
+    }
+
+    /// The highest number that a revision has, here or in a state that was lost before.
+    pub fn highest(&self) -> u32 {
+        self.highest
     }
 
     /// The number of the next revision, made `now`, of a decision on an event of a time that stands at a revision. What
-    /// was decided before state began anew may stand at another one than is known here: its revisions are numbered by the
-    /// seconds that have passed since the event, so that no number comes twice.
+    /// was decided before state began anew may stand at another one than is known here: its revisions get numbers above all
+    /// that were told before, and where that is not known, numbers by the seconds that have passed since the event.
     pub fn next_revision(&self, known: u32, event_at: Timestamp, now: Timestamp) -> u32 {
         let next = known.saturating_add(1);
         if event_at > self.warmed_at {
             return next;
         }
         let seconds = now.since(event_at).millis().max(0) / 1000 + 1;
-        next.max(u32::try_from(seconds).unwrap_or(u32::MAX))
+        next.max(u32::try_from(seconds).unwrap_or(u32::MAX)).max(self.told_before.saturating_add(1))
     }
 
     /// Has a revision wait until it is told.
     pub fn tell_later(&mut self, decision: &Decision<'_>) {
+        self.highest = self.highest.max(decision.judgement.id.revision);
         self.waiting.push_back(record::write(decision));
     }
 
@@ -248,6 +276,26 @@ mod tests {
         assert_eq!(recall.next_revision(41, at(10), at(50)), 42, "each number once");
         assert_eq!(recall.next_revision(41, at(10), at(90)), 81);
         assert_eq!(recall.next_revision(0, at(11), at(50)), 1, "decided since");
+    }
+
+    /// Two states in one second: the second one knows nothing of the revision that the first one made.
+    #[test]
+    fn two_states_in_one_second_give_no_number_twice() {
+        let number = |told_before: u32| {
+            let mut recall = Recall::default();
+            recall.begin_anew(told_before);
+            let id = remember(&mut recall, 1, 0, 1 << 20);
+            recall.warm(at(10));
+            let now = recall.find(&id, at(50)).expect("kept").judgement();
+            let revision = recall.next_revision(now.id.revision, now.effective_at, at(50));
+            let revised = Judgement { id: now.id.revised(revision), verdict: Verdict::Allow, ..now };
+            recall.answer(&id, FeedbackResult::ChallengePassed, Some(revised));
+            assert_eq!(recall.highest(), revision);
+            revision
+        };
+        let first = number(0);
+        let second = number(first);
+        assert_eq!((first, second, number(second)), (51, 52, 53));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::score::head;
 impl Batch {
     /// Its records of a topic that is not merged: partition by partition.
     pub fn in_lanes(&self, topic: Topic) -> impl Iterator<Item = RecordRef<'_>> {
-        self.lanes(topic).into_values().flatten().map(|index| self.get(index))
+        self.lanes(topic).flatten().map(|index| self.get(*index))
     }
 
     /// Its interactions in merged order, under the settings of the policy that held.
@@ -22,8 +22,8 @@ impl Batch {
             decoded.into_iter().for_each(|decoded| spare.keep(decoded.event));
             (at, record)
         };
-        let lanes: Vec<Vec<_>> = (self.lanes(Topic::Interactions).into_values())
-            .map(|lane| lane.into_iter().map(&mut read).collect())
+        let lanes: Vec<Vec<_>> = (self.lanes(Topic::Interactions))
+            .map(|lane| lane.iter().copied().map(&mut read).collect())
             .collect();
         Merge::new(lanes.into_iter().map(Vec::into_iter)).collect()
     }

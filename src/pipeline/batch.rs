@@ -15,10 +15,15 @@ pub struct Batch {
     pub records: Vec<Arc<RecordBatch>>,
     /// What belongs to the batch, by partition: offsets, half open.
     pub ranges: BTreeMap<(Topic, i32), (i64, i64)>,
+    /// Its records by partition, in the order of the log.
+    lanes: Lanes,
 }
 
 /// One record of a batch: which record batch, which record in it.
 pub(crate) type Index = (u32, u32);
+
+/// Records by partition, in the order of the log.
+pub(crate) type Lanes = BTreeMap<(Topic, i32), Vec<Index>>;
 
 impl Batch {
     /// All that was read from these positions on.
@@ -30,13 +35,20 @@ impl Batch {
                 ranges.insert(place, (from, next));
             }
         }
-        Self { records, ranges }
+        let lanes = lanes(&records, &ranges);
+        Self { records, ranges, lanes }
     }
 
     /// The records of these ranges.
     pub fn of(ranges: &[Range], records: Vec<Arc<RecordBatch>>) -> Self {
-        let ranges = ranges.iter().map(|range| ((range.topic, range.partition), (range.from, range.to)));
-        Self { records, ranges: ranges.collect() }
+        let ranges = by_place(ranges);
+        let lanes = lanes(&records, &ranges);
+        Self { records, ranges, lanes }
+    }
+
+    /// The records of these ranges, which were found before.
+    pub(super) fn found(ranges: &[Range], records: Vec<Arc<RecordBatch>>, lanes: Lanes) -> Self {
+        Self { records, ranges: by_place(ranges), lanes }
     }
 
     /// What was read, by partition.
@@ -52,27 +64,44 @@ impl Batch {
     }
 
     /// The records of a topic by partition, in the order of the log.
-    pub(crate) fn lanes(&self, topic: Topic) -> BTreeMap<i32, Vec<Index>> {
-        let mut lanes = BTreeMap::<i32, Vec<Index>>::new();
-        for (outer, records) in self.records.iter().enumerate() {
-            for (inner, record) in records.iter().enumerate().filter(|(_, record)| record.at.topic == topic) {
-                if self.covers(&record) {
-                    lanes.entry(record.at.partition).or_default().push((outer as u32, inner as u32));
-                }
-            }
-        }
-        lanes
+    pub(crate) fn lanes(&self, topic: Topic) -> impl Iterator<Item = &[Index]> {
+        let of = self.lanes.range((topic, i32::MIN)..=(topic, i32::MAX));
+        of.map(|(_, lane)| lane.as_slice())
+    }
+
+    /// How many records it has.
+    pub fn len(&self) -> usize {
+        self.lanes.values().map(Vec::len).sum()
+    }
+
+    /// Whether it has no record; it may have ranges.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// One record.
     pub(crate) fn get(&self, (outer, inner): Index) -> RecordRef<'_> {
         self.records[outer as usize].get(inner as usize)
     }
+}
 
-    fn covers(&self, record: &RecordRef<'_>) -> bool {
-        let range = self.ranges.get(&(record.at.topic, record.at.partition));
-        range.is_some_and(|(from, to)| (*from..*to).contains(&record.at.offset))
+fn by_place(ranges: &[Range]) -> BTreeMap<(Topic, i32), (i64, i64)> {
+    ranges.iter().map(|range| ((range.topic, range.partition), (range.from, range.to))).collect()
+}
+
+/// Where the records of these ranges are.
+fn lanes(records: &[Arc<RecordBatch>], ranges: &BTreeMap<(Topic, i32), (i64, i64)>) -> Lanes {
+    let mut lanes = Lanes::new();
+    for (outer, records) in (0..).zip(records) {
+        for (inner, record) in (0..).zip(records.iter()) {
+            let place = (record.at.topic, record.at.partition);
+            let range = ranges.get(&place);
+            if range.is_some_and(|(from, to)| (*from..*to).contains(&record.at.offset)) {
+                lanes.entry(place).or_default().push((outer, inner));
+            }
+        }
     }
+    lanes
 }
 
 /// Where each partition goes on after these records. The end of a partition counts where it lies behind the last record:
@@ -121,15 +150,16 @@ mod tests {
         let positions = Positions::from([((Topic::Interactions, 0), 4), ((Topic::Interactions, 2), 4)]);
         let batch = Batch::from(&positions, read);
         assert_eq!(batch.ranges(), [in_partition(0, 4, 10), in_partition(1, 0, 4)]);
-        assert_eq!(batch.lanes(Topic::Interactions)[&0], [(0, 0), (0, 2), (1, 0)]);
+        let lanes: Vec<_> = batch.lanes(Topic::Interactions).collect();
+        assert_eq!(lanes, [&[(0, 0), (0, 2), (1, 0)][..], &[(0, 1)]]);
     }
 
     #[test]
     fn a_batch_sees_its_ranges_alone() {
         let read = vec![Arc::new(records(&[(0, 5), (1, 3), (0, 6)])), Arc::new(records(&[(0, 7)]))];
         let batch = Batch::of(&[in_partition(0, 6, 7)], read);
-        let lanes = batch.lanes(Topic::Interactions);
-        assert_eq!(lanes.len(), 1);
-        assert_eq!(lanes[&0], [(0, 2)]);
+        let lanes: Vec<_> = batch.lanes(Topic::Interactions).collect();
+        assert_eq!(lanes, [&[(0, 2)]]);
+        assert_eq!(batch.lanes(Topic::Commands).count(), 0);
     }
 }

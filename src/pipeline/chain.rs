@@ -16,6 +16,8 @@ use crate::wire::decision;
 use crate::wire::interaction::DecodeLimits;
 use crate::wire::journal::{self, JournalRecord};
 
+use super::line::Broken;
+
 /// One link. The first of a lineage is all zeros.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Chain([u8; 32]);
@@ -29,6 +31,23 @@ impl Chain {
         hash.update(journal::encode(&bare));
         hash.update(digest.to_le_bytes());
         Chain(hash.finalize().into())
+    }
+
+    /// The link after this one, where applying the inputs of a record gave what the journal says.
+    ///
+    /// # Errors
+    /// [`Broken::Diverged`], with both links.
+    pub fn check(&self, record: &JournalRecord, digest: u128) -> Result<Chain, Broken> {
+        let chain = self.next(record, digest);
+        if chain.to_string() == record.chain {
+            return Ok(chain);
+        }
+        Err(Broken::Diverged {
+            lineage: record.lineage.clone(),
+            seq: record.seq,
+            ours: chain.to_string(),
+            theirs: record.chain.clone(),
+        })
     }
 
     /// Reads a link as records tell it.
@@ -56,11 +75,34 @@ impl fmt::Debug for Chain {
     }
 }
 
-/// The digest of the records from the `first` on, in their order.
-pub(super) fn digest(out: &OutBatch, first: usize) -> u128 {
-    let mut hash = Xxh3::new();
-    out.iter().skip(first).for_each(|record| add(&mut hash, &record));
-    hash.digest128()
+/// A digest of records in their order, as they are written.
+pub(super) struct OutDigest {
+    hash: Xxh3,
+    /// The record to go on with.
+    next: usize,
+}
+
+impl OutDigest {
+    /// Of the records from the `first` on.
+    pub(super) fn from(first: usize) -> Self {
+        Self { hash: Xxh3::new(), next: first }
+    }
+
+    /// Takes in what was written since.
+    pub(super) fn add(&mut self, out: &OutBatch) {
+        (self.next..out.len()).for_each(|index| add(&mut self.hash, &out.get(index)));
+        self.next = out.len();
+    }
+
+    /// All that was taken in is thrown away: what is written next is the first again.
+    pub(super) fn rewound(&mut self) {
+        self.next = 0;
+    }
+
+    /// The digest.
+    pub(super) fn value(&self) -> u128 {
+        self.hash.digest128()
+    }
 }
 
 fn add(hash: &mut Xxh3, record: &OutgoingRef<'_>) {
@@ -99,6 +141,12 @@ pub fn basis(seed: &HashSeed, limits: &DecodeLimits) -> String {
 mod tests {
     use super::*;
 
+    fn digest(out: &OutBatch, first: usize) -> u128 {
+        let mut digest = OutDigest::from(first);
+        digest.add(out);
+        digest.value()
+    }
+
     fn batch(decided_at: &str, value: &str) -> OutBatch {
         let mut out = OutBatch::default();
         let value = format!(r#"{{"event_id":"{value}","decided_at":{decided_at}}}"#);
@@ -111,6 +159,23 @@ mod tests {
         let first = digest(&batch("1750000000000", "a"), 0);
         assert_eq!(first, digest(&batch("1750000000999", "a"), 0));
         assert_ne!(first, digest(&batch("1750000000000", "b"), 0));
+    }
+
+    #[test]
+    fn it_is_the_same_however_often_it_is_added_to() {
+        let (mut out, mut often) = (OutBatch::default(), OutDigest::from(0));
+        let (mut whole, mut thrown_away) = (OutBatch::default(), OutDigest::from(0));
+        for value in ["a", "b", "", "c"] {
+            for out in [&mut out, &mut whole] {
+                out.record(Topic::Bans).key_bytes(Some(b"k")).value_bytes(Some(value.as_bytes())).finish();
+            }
+            often.add(&whole);
+            thrown_away.add(&out);
+            out.clear();
+            thrown_away.rewound();
+        }
+        let expected = digest(&whole, 0);
+        assert_eq!((often.value(), thrown_away.value()), (expected, expected));
     }
 
     #[test]

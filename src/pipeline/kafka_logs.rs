@@ -1,39 +1,30 @@
-//! The logs of a shard on Kafka, as a follower reads them.
-//!
-//! Inputs are read ahead of what the journal asks for and kept on a shelf until a record of the journal covers them. A
-//! shelf that grows too large stops the partitions that are not needed next: one that runs ahead never hides another.
+//! The logs of a shard on Kafka, as a follower reads them. Inputs are read ahead of what the journal asks for: see [`super::shelf`].
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::clock::Stopwatch;
 use crate::engine::ban::Ban;
 use crate::engine::case::Case;
 use crate::engine::entity::Entity;
 use crate::engine::policy::Policy;
 use crate::engine::policy::load::load;
 use crate::engine::time::Timestamp;
-use crate::stream::{
-    Input, InputEvent, InputLimits, Lookup, RecordBatch, StreamError, Topic, TopicNames, TopicStart,
-};
+use crate::stream::{Input, InputEvent, InputLimits, Lookup, StreamError, Topic, TopicNames, TopicStart};
 use crate::wire::journal::{self, JournalRecord};
 use crate::wire::policy;
 
-use super::batch::{Batch, ends};
+use super::batch::Batch;
 use super::journal_tail;
 use super::line::{Positions, Range};
 use super::logs::{FollowError, JournalPage, Logs};
 use super::restore::{read_bans, read_cases};
 use super::shard::ShardSettings;
+use super::shelf::Shelf;
 use super::topic_end::read_to_end;
 
-/// How long the brokers may take for one answer, and how long records that the journal names may fail to come.
+/// How long the brokers may take for one answer.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// After so long without a record it is asked whether those that are missing are held at all.
-const ASK: Duration = Duration::from_secs(1);
-/// Bytes on the shelf at which partitions that are not needed next are stopped.
-const SHELF_BYTES: usize = 128 << 20;
 
 /// See the module.
 pub struct KafkaLogs {
@@ -42,17 +33,6 @@ pub struct KafkaLogs {
     journal: Option<(Input, i64)>,
     shelf: Option<Shelf>,
     policies: BTreeMap<String, Arc<Policy>>,
-}
-
-/// Inputs that were read and are not covered yet.
-struct Shelf {
-    input: Input,
-    held: Vec<Arc<RecordBatch>>,
-    /// Where the shelf begins, by partition: what lies before was covered or never read.
-    floor: Positions,
-    /// Where it ends.
-    reached: Positions,
-    paused: BTreeSet<(Topic, i32)>,
 }
 
 impl KafkaLogs {
@@ -84,10 +64,7 @@ impl KafkaLogs {
 
     /// Keeps the shelf if these ranges begin on it; else makes a new one.
     fn open_shelf(&mut self, ranges: &[Range], positions: &Positions) -> Result<(), StreamError> {
-        let fits = |shelf: &Shelf| {
-            ranges.iter().all(|range| shelf.floor.get(&(range.topic, range.partition)) == Some(&range.from))
-        };
-        if !self.shelf.as_ref().is_some_and(fits) {
+        if !self.shelf.as_ref().is_some_and(|shelf| shelf.fits(ranges)) {
             let mut floor = positions.clone();
             floor.extend(ranges.iter().map(|range| ((range.topic, range.partition), range.from)));
             self.shelf = Some(Shelf::open(&self.settings, floor)?);
@@ -145,6 +122,12 @@ impl Logs for KafkaLogs {
         self.shelf.as_mut().expect("it was opened above").take(ranges, lost)
     }
 
+    fn recycle(&mut self, batch: Batch) {
+        if let Some(shelf) = &self.shelf {
+            shelf.recycle(batch.records);
+        }
+    }
+
     fn policy(&mut self, hash: &str) -> Result<Arc<Policy>, FollowError> {
         if !self.policies.contains_key(hash) {
             self.read_policies()?;
@@ -192,96 +175,5 @@ fn is_held(lookup: &Lookup, names: &TopicNames, range: &Range) -> Result<(), Str
             Err(StreamError::OffsetOutOfRange { topic, partition, offset, low: held.low, high: held.high })
         }
         None => Ok(()),
-    }
-}
-
-impl Shelf {
-    fn open(settings: &ShardSettings, floor: Positions) -> Result<Self, StreamError> {
-        let starts = Topic::INPUTS.into_iter().map(|topic| {
-            let of = floor.iter().filter(|((known, _), _)| *known == topic);
-            TopicStart { topic, positions: of.map(|((_, partition), from)| (*partition, *from)).collect() }
-        });
-        let starts: Vec<_> = starts.filter(|start| !start.positions.is_empty()).collect();
-        let input = Input::open(&settings.kafka, &settings.names, &starts, InputLimits::default(), PATIENCE)?;
-        Ok(Self { input, held: Vec::new(), reached: floor.clone(), floor, paused: BTreeSet::new() })
-    }
-
-    /// Reads until the ranges are complete, and hands them out. Where nothing more comes it asks whether it is `lost`.
-    fn take(
-        &mut self,
-        ranges: &[Range],
-        lost: impl Fn() -> Result<(), StreamError>,
-    ) -> Result<Batch, FollowError> {
-        let (mut quiet, mut asked) = (Stopwatch::start(), false);
-        self.let_flow(ranges);
-        while !ranges.iter().all(|range| self.reached.get(&(range.topic, range.partition)) >= Some(&range.to))
-        {
-            match self.input.next(Duration::from_millis(100)) {
-                InputEvent::Records(records) => {
-                    (quiet, asked) = (Stopwatch::start(), false);
-                    self.put(records, ranges);
-                }
-                InputEvent::Problem(problem) if problem.stops => return Err(FollowError::Input(problem)),
-                InputEvent::Problem(problem) => tracing::warn!(%problem.error, "reading inputs again"),
-                InputEvent::Idle if quiet.elapsed() > PATIENCE => return Err(self.missing(ranges)),
-                InputEvent::Idle if !asked && quiet.elapsed() > ASK => {
-                    lost()?;
-                    asked = true;
-                }
-                InputEvent::Idle => {}
-            }
-        }
-        let batch = Batch::of(ranges, self.held.clone());
-        self.floor.extend(ranges.iter().map(|range| ((range.topic, range.partition), range.to)));
-        let floor = &self.floor;
-        self.held.retain(|records| {
-            ends(std::slice::from_ref(records)).iter().any(|(place, end)| floor.get(place) < Some(end))
-        });
-        Ok(batch)
-    }
-
-    fn put(&mut self, records: RecordBatch, needed: &[Range]) {
-        let records = Arc::new(records);
-        for (place, end) in ends(std::slice::from_ref(&records)) {
-            let reached = self.reached.entry(place).or_insert(end);
-            *reached = (*reached).max(end);
-        }
-        self.held.push(records);
-        if self.held.iter().map(|records| records.bytes()).sum::<usize>() > SHELF_BYTES {
-            self.hold_back(needed);
-        }
-    }
-
-    /// Stops the partitions that have what is needed.
-    fn hold_back(&mut self, needed: &[Range]) {
-        for (&(topic, partition), reached) in &self.reached {
-            let lacks = needed
-                .iter()
-                .any(|range| (range.topic, range.partition) == (topic, partition) && range.to > *reached);
-            if !lacks && self.paused.insert((topic, partition)) {
-                self.input.pause(topic, &[partition]);
-            }
-        }
-    }
-
-    /// Lets the partitions go on that are needed again.
-    fn let_flow(&mut self, needed: &[Range]) {
-        for range in needed {
-            if self.paused.remove(&(range.topic, range.partition)) {
-                self.input.resume(range.topic, &[range.partition]);
-            }
-        }
-    }
-
-    fn missing(&self, ranges: &[Range]) -> FollowError {
-        let lacking =
-            ranges.iter().find(|range| self.reached.get(&(range.topic, range.partition)) < Some(&range.to));
-        let words = lacking.map_or_else(String::new, |range| {
-            format!("{}/{} up to offset {}", range.topic, range.partition, range.to)
-        });
-        FollowError::Stream(StreamError::Other {
-            doing: "reading inputs that the journal names".to_owned(),
-            reason: format!("{words} did not come within {} s", PATIENCE.as_secs()),
-        })
     }
 }

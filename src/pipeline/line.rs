@@ -1,7 +1,7 @@
 //! The line of a shard's state: lineage, number, chain and positions. What the journal says, as a small state machine.
 //!
 //! Live, [`Line::seal`] makes the journal's record of a batch and moves on. A follower first asks [`Line::expect`]
-//! whether a record is the next one, applies its inputs, and then has [`Line::follow`] compare what came out. Anything
+//! whether a record is the next one, applies its inputs, and then has [`Chain::check`] compare what came out. Anything
 //! that does not fit is an error with both sides named; state that met one is dropped, never mended.
 
 use std::collections::BTreeMap;
@@ -171,8 +171,16 @@ impl Line {
         Ok(Self::begin(record.lineage.clone(), positions, basis.to_owned()))
     }
 
-    /// Takes a batch in: moves on and gives the journal's record of it.
-    pub fn seal(&mut self, entry: &Entry, taken: Taken, digest: u128, names: &TopicNames) -> JournalRecord {
+    /// Takes a batch in: moves on and gives the journal's record of it. What is told of it beside the entry: what was taken
+    /// over, and the highest number of a revision.
+    pub fn seal(
+        &mut self,
+        entry: &Entry,
+        told: (Taken, u32),
+        digest: u128,
+        names: &TopicNames,
+    ) -> JournalRecord {
+        let (taken, revised_to) = told;
         if entry.kind.moves() {
             self.positions
                 .extend(entry.ranges.iter().map(|range| ((range.topic, range.partition), range.to)));
@@ -187,7 +195,7 @@ impl Line {
             policy: entry.policy.clone(),
             basis: self.basis.clone(),
             ticks: entry.ticks.iter().map(|at| (*at).into()).collect(),
-            ranges: entry.ranges.iter().map(|range| told(range, names)).collect(),
+            ranges: entry.ranges.iter().map(|range| read(range, names)).collect(),
             skipped: entry
                 .skipped
                 .iter()
@@ -195,6 +203,7 @@ impl Line {
                 .collect(),
             bans: taken.bans,
             cases: taken.cases,
+            revised_to,
             positions: self
                 .positions
                 .iter()
@@ -250,27 +259,14 @@ impl Line {
         Ok(Range { topic, partition: range.partition, from: range.from, to: range.to })
     }
 
-    /// Moves on behind a record whose inputs were applied, if they gave what the journal says.
-    ///
-    /// # Errors
-    /// [`Broken::Diverged`].
-    pub fn follow(&mut self, record: &JournalRecord, entry: &Entry, digest: u128) -> Result<(), Broken> {
-        let chain = self.chain.next(record, digest);
-        if chain.to_string() != record.chain {
-            return Err(Broken::Diverged {
-                lineage: self.lineage.clone(),
-                seq: record.seq,
-                ours: chain.to_string(),
-                theirs: record.chain.clone(),
-            });
-        }
+    /// Moves on behind a record that was expected. Its chain is taken at its word: see [`Chain::check`].
+    pub fn go_on(&mut self, record: &JournalRecord, entry: &Entry) {
         if entry.kind.moves() {
             self.positions
                 .extend(entry.ranges.iter().map(|range| ((range.topic, range.partition), range.to)));
         }
-        self.chain = chain;
+        self.chain = Chain::parse(&record.chain).unwrap_or_default();
         self.next += 1;
-        Ok(())
     }
 
     /// Positions as a transaction commits them.
@@ -297,7 +293,7 @@ fn input(record: &JournalRecord, name: &str, names: &TopicNames) -> Result<Topic
     known.ok_or_else(|| Broken::Topic { seq: record.seq, topic: name.to_owned() })
 }
 
-fn told(range: &Range, names: &TopicNames) -> OffsetRange {
+fn read(range: &Range, names: &TopicNames) -> OffsetRange {
     let topic = names.get(range.topic).to_owned();
     OffsetRange { topic, partition: range.partition, from: range.from, to: range.to }
 }
@@ -333,10 +329,11 @@ mod tests {
     fn a_follower_comes_to_the_same_line() {
         let (mut live, mut follower) = (line(), line());
         for (from, to) in [(5, 8), (8, 20)] {
-            let record = live.seal(&entry(from, to), Taken::default(), 7, &names());
+            let record = live.seal(&entry(from, to), (Taken::default(), 0), 7, &names());
             let read = follower.expect(&record, &names()).expect("the next one");
             assert_eq!((read.ranges[0].from, read.ranges[0].to, read.skipped.len()), (from, to, 1));
-            follower.follow(&record, &read, 7).expect("the same outputs");
+            assert_eq!(follower.chain.check(&record, 7), Ok(live.chain));
+            follower.go_on(&record, &read);
             assert_eq!(follower, live);
         }
         assert_eq!(live, follower);
@@ -346,8 +343,8 @@ mod tests {
     #[test]
     fn what_does_not_follow_is_refused_in_words() {
         let mut live = line();
-        let first = live.seal(&entry(5, 8), Taken::default(), 7, &names());
-        let second = live.seal(&entry(8, 9), Taken::default(), 7, &names());
+        let first = live.seal(&entry(5, 8), (Taken::default(), 0), 7, &names());
+        let second = live.seal(&entry(8, 9), (Taken::default(), 0), 7, &names());
         let follower = line();
         assert!(matches!(follower.expect(&second, &names()), Err(Broken::Gap { expected: 0, found: 1, .. })));
         let other = JournalRecord { basis: "x".into(), ..first.clone() };
@@ -358,16 +355,18 @@ mod tests {
         let mut foreign = first.clone();
         foreign.ranges[0].topic = "other".into();
         assert!(matches!(follower.expect(&foreign, &names()), Err(Broken::Topic { .. })));
-        let read = follower.expect(&first, &names()).expect("the next one");
-        let error = follower.clone().follow(&first, &read, 8).expect_err("another digest");
+        let error = follower.chain.check(&first, 8).expect_err("another digest");
         assert!(error.to_string().contains("gives other outputs"), "{error}");
+        assert!(
+            matches!(error, Broken::Diverged { ours, theirs, .. } if theirs == first.chain && ours != theirs)
+        );
     }
 
     #[test]
     fn a_reset_begins_a_line_at_its_positions() {
         let mut live = line();
         let reset = Entry { kind: JournalKind::Reset, ranges: vec![], ..entry(0, 0) };
-        let record = live.seal(&reset, Taken::default(), 0, &names());
+        let record = live.seal(&reset, (Taken::default(), 0), 0, &names());
         let follower = Line::of_reset(&record, &names(), "b").expect("its own");
         assert_eq!((follower.next, follower.positions), (0, live.positions));
         assert!(Line::of_reset(&record, &names(), "other").is_err());

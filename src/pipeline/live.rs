@@ -10,14 +10,14 @@ use crate::engine::ban::BanChange;
 use crate::engine::key::HashSeed;
 use crate::engine::policy::Policy;
 use crate::state::{Checkpoints, Generation, Meta};
-use crate::stream::{Coordinates, OutBatch, Ownership, OwnershipEvent, Step, StreamError, Transactions};
+use crate::stream::{Coordinates, Ownership, OwnershipEvent, Step, StreamError, Transactions};
 use crate::wire::interaction::DecodeLimits;
 
 use super::candidate::{Candidate, CandidatePolicy};
 use super::chain::basis;
 use super::checkpoint::Checkpointer;
 use super::commit::{Committer, Job};
-use super::follow::Foundry;
+use super::follow::{Follower, Foundry};
 use super::kafka_logs::KafkaLogs;
 use super::logs::FollowError;
 use super::lost::{LostInputs, go_over};
@@ -183,8 +183,8 @@ impl Life<'_, '_> {
     fn begin(&mut self, logs: &mut KafkaLogs) -> Result<Start, ShardError> {
         let mut start = self.start(logs)?;
         if let Start::Follow(follower) = &mut start {
-            let mut told = following(&self.around.told);
-            match follower.catch_up(self.foundry, logs, &mut told) {
+            let mut told = telling(&self.around.told);
+            match follower.catch_up_apart(self.foundry, logs, &mut told) {
                 Ok(()) => tracing::info!(line = %follower.replica.line, "followed the journal to its end"),
                 Err(error) if error.needs_reset() => start = Start::Anew(error.to_string()),
                 Err(error) => return Err(error.into()),
@@ -209,41 +209,64 @@ impl Life<'_, '_> {
         start: &mut Start,
         logs: &mut KafkaLogs,
     ) -> Result<bool, ShardError> {
-        while !self.wishes.stop.load(Ordering::Relaxed) {
-            (self.wishes.turned)();
-            let patience = match start {
-                Start::Follow(_) => Duration::ZERO,
-                Start::Anew(_) => Duration::from_millis(100),
-            };
-            let news = {
-                let member = member.lock().unwrap_or_else(PoisonError::into_inner);
-                if member.owns(self.settings.shard.cast_signed()) {
-                    return Ok(true);
-                }
-                member.next(patience)
-            };
-            if let Some(OwnershipEvent::Problem(error)) = news {
-                if error.is_lasting() {
-                    return Err(error.into());
-                }
-                tracing::warn!(%error, "waiting for the shard");
-                (self.around.stage)(Stage::OutOfReach(error.to_string()));
-            }
-            if let Start::Follow(follower) = start {
-                let mut told = following(&self.around.told);
-                match follower.step(self.foundry, logs, Duration::from_millis(50), &mut told) {
-                    Ok(_) => {
-                        if let Some(checkpointer) = &mut self.checkpointer {
-                            // All that is followed is committed.
-                            checkpointer.turn(&mut follower.replica, Some(u64::MAX));
-                        }
+        loop {
+            let waited = match start {
+                Start::Follow(follower) => match self.stand_by(member, follower, logs) {
+                    Err(ShardError::Follow(error)) if error.needs_reset() => {
+                        *start = Start::Anew(error.to_string());
+                        None
                     }
-                    Err(error) if error.needs_reset() => *start = Start::Anew(error.to_string()),
-                    Err(error) => return Err(error.into()),
-                }
+                    waited => waited?,
+                },
+                Start::Anew(_) => self.turn(member, Duration::from_millis(100))?,
+            };
+            if let Some(owned) = waited {
+                return Ok(owned);
             }
         }
-        Ok(false)
+    }
+
+    /// Follows until there is an answer: see [`Life::turn`].
+    fn stand_by(
+        &mut self,
+        member: &Mutex<Ownership>,
+        follower: &mut Follower,
+        logs: &mut KafkaLogs,
+    ) -> Result<Option<bool>, ShardError> {
+        let (foundry, mut told) = (self.foundry, telling(&self.around.told));
+        let mut waited = Ok(None);
+        follower.follow_apart(foundry, logs, None, &mut told, &mut |replica, checked| {
+            waited = self.turn(member, Duration::ZERO);
+            if let Some(checkpointer) = &mut self.checkpointer {
+                // All that is followed is committed; that it is right is known of what was checked.
+                checkpointer.turn(replica, checked);
+            }
+            matches!(waited, Ok(None))
+        })?;
+        waited
+    }
+
+    /// Whether the shard is owned, or was not when it was told to stop; `None` while there is no answer.
+    fn turn(&mut self, member: &Mutex<Ownership>, patience: Duration) -> Result<Option<bool>, ShardError> {
+        if self.wishes.stop.load(Ordering::Relaxed) {
+            return Ok(Some(false));
+        }
+        (self.wishes.turned)();
+        let news = {
+            let member = member.lock().unwrap_or_else(PoisonError::into_inner);
+            if member.owns(self.settings.shard.cast_signed()) {
+                return Ok(Some(true));
+            }
+            member.next(patience)
+        };
+        if let Some(OwnershipEvent::Problem(error)) = news {
+            if error.is_lasting() {
+                return Err(error.into());
+            }
+            tracing::warn!(%error, "waiting for the shard");
+            (self.around.stage)(Stage::OutOfReach(error.to_string()));
+        }
+        Ok(None)
     }
 
     /// Fences earlier owners, comes to the journal's end, and goes on from there.
@@ -256,7 +279,7 @@ impl Life<'_, '_> {
         (self.around.stage)(Stage::TakingOver);
         let settings = self.settings;
         let transactions = Transactions::open(&settings.kafka, settings.shard, &settings.names, PATIENCE)?;
-        let (mut told, mut followed) = (telling(&self.around.told), following(&self.around.told));
+        let (mut told, mut followed) = (telling(&self.around.told), telling(&self.around.told));
         let told_behind = telling(&self.around.told);
         let mut committer = Committer::start(
             Arc::clone(settings),
@@ -271,13 +294,15 @@ impl Life<'_, '_> {
             start => start,
         };
         let replica = match start {
-            Start::Follow(mut follower) => match follower.catch_up(self.foundry, &mut logs, &mut followed) {
-                Ok(()) => follower.replica,
-                Err(error) if error.needs_reset() => {
-                    self.reset(&error.to_string(), &mut logs, &mut committer)?
+            Start::Follow(mut follower) => {
+                match follower.catch_up_apart(self.foundry, &mut logs, &mut followed) {
+                    Ok(()) => follower.replica,
+                    Err(error) if error.needs_reset() => {
+                        self.reset(&error.to_string(), &mut logs, &mut committer)?
+                    }
+                    Err(error) => return Err(error.into()),
                 }
-                Err(error) => return Err(error.into()),
-            },
+            }
             Start::Anew(why) => self.reset(&why, &mut logs, &mut committer)?,
         };
         let replica = self.without_lost_inputs(replica, &mut logs, &mut committer)?;
@@ -377,10 +402,4 @@ fn leave(member: Arc<Mutex<Ownership>>) {
 fn telling(told: &Arc<Mutex<Told>>) -> impl FnMut(&mut Report) + Send + 'static {
     let told = Arc::clone(told);
     move |report| (told.lock().unwrap_or_else(PoisonError::into_inner))(report)
-}
-
-/// The same, for what is followed: its bytes were told by their owner.
-fn following(told: &Arc<Mutex<Told>>) -> impl FnMut(&mut Report, &OutBatch) + 'static {
-    let mut told = telling(told);
-    move |report, _| told(report)
 }

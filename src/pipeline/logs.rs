@@ -46,6 +46,11 @@ pub trait Logs {
     /// See [`FollowError`].
     fn batch(&mut self, ranges: &[Range], positions: &Positions) -> Result<Batch, FollowError>;
 
+    /// Takes a batch back that is done with: its room can be used again.
+    fn recycle(&mut self, batch: Batch) {
+        drop(batch);
+    }
+
     /// The policy of this hash.
     ///
     /// # Errors

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::engine::Engine;
 use crate::engine::ban::{Ban, BanChange};
 use crate::engine::case::Case;
 use crate::engine::entity::Entity;
@@ -16,10 +17,10 @@ use crate::wire::ban::BanRecord;
 use crate::wire::journal::{JournalKind, JournalRecord};
 
 use super::batch::Batch;
-use super::chain::digest;
+use super::chain::OutDigest;
 use super::commit::Job;
-use super::line::{Broken, Entry, Line, Range, Taken};
-use super::score::{Inputs, Report, Scorer};
+use super::line::{Entry, Line, Range, Taken};
+use super::score::{Applier, Groups, Inputs, Part, Report, Scorer, Tell};
 
 /// See the module.
 pub struct Replica {
@@ -29,8 +30,7 @@ pub struct Replica {
     pub line: Line,
     names: TopicNames,
     shard: u32,
-    /// The bans taken over since the lineage began, by entity; `None` before the first.
-    taken: Option<BTreeMap<Entity, Vec<Ban>>>,
+    taken: TakenBans,
 }
 
 /// What one entry covers, ready to be applied.
@@ -54,16 +54,21 @@ impl Replica {
         Self { scorer, line, names, shard, taken: None }
     }
 
+    /// Names of the topics.
+    pub(super) fn names(&self) -> &TopicNames {
+        &self.names
+    }
+
     /// Applies an entry as the owner: what is to be told of it, the journal's record included, is appended to `job`.
     pub fn lead(&mut self, work: &Work<'_>, skip: &BTreeSet<Coordinates>, job: &mut Job) {
-        let (mark, first) = (job.out.mark(), job.out.len());
-        let skipped = self.apply(work, skip, &mut job.out, &mut job.report);
-        let digest = digest(&job.out, first);
+        let mark = job.out.mark();
+        let (skipped, digest) = self.in_turns(work, skip, &mut job.out, &mut job.report);
         if work.entry.kind == JournalKind::Warm {
             job.out.rewind(mark);
         }
         let entry = Entry { skipped, ..work.entry.clone() };
-        let record = self.line.seal(&entry, work.taken.clone(), digest, &self.names);
+        let told = (work.taken.clone(), self.scorer.engine().revised_to());
+        let record = self.line.seal(&entry, told, digest, &self.names);
         self.scorer.tell_journal(&record, self.shard, &mut job.out);
         let moved =
             |range: &Range| InputOffset { topic: range.topic, partition: range.partition, next: range.to };
@@ -74,86 +79,116 @@ impl Replica {
         job.end = Some((record.seq, record.chain));
     }
 
-    /// Applies an entry that a record of the journal covers, and compares. `out` is empty.
-    ///
-    /// # Errors
-    /// [`Broken::Diverged`] when other outputs come of it. The state is then of no use.
+    /// Applies an entry that a record of the journal covers, and goes on behind it. Returns the digest of what came out:
+    /// whether it is what the journal says is for the caller to find out ([`super::Chain::check`]) before anybody hears of
+    /// it.
     pub fn follow(
         &mut self,
-        record: &JournalRecord,
+        (record, skip): (&JournalRecord, &BTreeSet<Coordinates>),
         work: &Work<'_>,
         out: &mut OutBatch,
         report: &mut Report,
-    ) -> Result<(), Broken> {
-        let skip = work.entry.skipped.iter().copied().collect();
-        self.apply(work, &skip, out, report);
-        self.line.follow(record, work.entry, digest(out, 0))
+    ) -> u128 {
+        let (_, digest) = self.in_turns(work, skip, out, report);
+        self.line.go_on(record, work.entry);
+        digest
     }
 
-    fn apply(
+    /// The same, where its interactions are parsed, and what came of them is told, by others.
+    pub(super) fn follow_apart<'b>(
+        &mut self,
+        (record, skip): (&JournalRecord, &'b BTreeSet<Coordinates>),
+        work: &Work<'b>,
+        groups: &mut Groups<'_, 'b>,
+        tell: &mut Tell<'_, 'b>,
+        report: &mut Report,
+    ) {
+        apply((&mut self.scorer.applier, &mut self.taken), (work, skip), groups, tell, report);
+        self.line.go_on(record, work.entry);
+    }
+
+    fn in_turns(
         &mut self,
         work: &Work<'_>,
         skip: &BTreeSet<Coordinates>,
         out: &mut OutBatch,
         report: &mut Report,
-    ) -> Vec<Coordinates> {
-        match work.entry.kind {
-            JournalKind::Reset => self.scorer.tell_policy(out),
-            JournalKind::Lost => {}
-            JournalKind::Bans => {
-                self.take_bans(&work.taken.bans, report);
-                let cases = work.taken.cases.iter().cloned().map(Case::from).collect();
-                self.scorer.engine_mut().restore_cases(cases);
-            }
-            JournalKind::Ready => {
-                self.scorer.engine_mut().warmed_up();
-                self.tell_differences(out, report);
-            }
-            JournalKind::Batch | JournalKind::Warm => {
-                let holds = &self.scorer.engine().policy().hash;
-                let policy = work.policy.clone().filter(|policy| policy.hash != *holds);
-                let inputs = Inputs {
-                    policy,
-                    ticks: &work.entry.ticks,
-                    batch: work.batch,
-                    skip,
-                    decided_at: work.decided_at,
-                };
-                return self.scorer.apply(&inputs, out, report);
-            }
-        }
-        Vec::new()
+    ) -> (Vec<Coordinates>, u128) {
+        let Self { scorer, taken, .. } = self;
+        let mut digest = OutDigest::from(out.len());
+        let (policy, mut told) = (work.policy.as_ref(), |out: &OutBatch| digest.add(out));
+        let skipped =
+            scorer.in_turns(work.batch, policy, out, report, &mut told, |applier, groups, tell, report| {
+                apply((applier, taken), (work, skip), groups, tell, report)
+            });
+        (skipped, digest.value())
     }
+}
 
-    /// The topic of bans is the truth: what old commands made of themselves is replaced by it.
-    fn take_bans(&mut self, records: &[BanRecord], report: &mut Report) {
-        let engine = self.scorer.engine_mut();
-        let taken = self.taken.get_or_insert_with(|| {
-            engine.forget_bans();
-            BTreeMap::new()
-        });
-        for record in records {
-            let bans = record.clone().into_bans();
-            if let Some(first) = bans.first() {
-                taken.insert(first.entity.clone(), bans.clone());
-                report.bans.extend(engine.restore_bans(bans));
-            }
+/// The bans taken over since the lineage began, by entity; `None` before the first.
+type TakenBans = Option<BTreeMap<Entity, Vec<Ban>>>;
+
+/// Applies an entry. Returns the records that were passed over.
+fn apply<'b>(
+    (applier, taken): (&mut Applier, &mut TakenBans),
+    (work, skip): (&Work<'b>, &'b BTreeSet<Coordinates>),
+    groups: &mut Groups<'_, 'b>,
+    tell: &mut Tell<'_, 'b>,
+    report: &mut Report,
+) -> Vec<Coordinates> {
+    let engine = &mut applier.engine;
+    match work.entry.kind {
+        JournalKind::Reset => tell(Part::Policy(Arc::clone(engine.policy()))),
+        JournalKind::Lost => {}
+        JournalKind::Bans => {
+            take_bans(engine, taken, &work.taken.bans, report);
+            engine.restore_cases(work.taken.cases.iter().cloned().map(Case::from).collect());
+        }
+        JournalKind::Ready => {
+            engine.warmed_up();
+            let changes = differences(engine, &taken.take().unwrap_or_default());
+            report.bans.extend(changes.iter().cloned());
+            tell(Part::Bans(changes));
+        }
+        JournalKind::Batch | JournalKind::Warm => {
+            let policy = work.policy.clone().filter(|policy| policy.hash != engine.policy().hash);
+            let inputs = Inputs {
+                policy,
+                ticks: &work.entry.ticks,
+                batch: work.batch,
+                skip,
+                decided_at: work.decided_at,
+            };
+            return applier.apply(&inputs, groups, tell, report);
         }
     }
+    Vec::new()
+}
 
-    /// What warming up changed of the bans in force.
-    fn tell_differences(&mut self, out: &mut OutBatch, report: &mut Report) {
-        let taken = self.taken.take().unwrap_or_default();
-        let now = by_entity(self.scorer.engine().bans());
-        let changed = now.iter().filter(|(entity, bans)| taken.get(*entity) != Some(*bans));
-        let gone = taken.keys().filter(|entity| !now.contains_key(*entity));
-        let changes: Vec<BanChange> = changed
-            .map(|(_, bans)| BanChange::InForce(bans.clone()))
-            .chain(gone.map(|entity| BanChange::Gone(entity.clone())))
-            .collect();
-        self.scorer.tell_bans(&changes, out);
-        report.bans.extend(changes);
+/// The topic of bans is the truth: what old commands made of themselves is replaced by it.
+fn take_bans(engine: &mut Engine, taken: &mut TakenBans, records: &[BanRecord], report: &mut Report) {
+    let taken = taken.get_or_insert_with(|| {
+        engine.forget_bans();
+        BTreeMap::new()
+    });
+    for record in records {
+        let bans = record.clone().into_bans();
+        if let Some(first) = bans.first() {
+            taken.insert(first.entity.clone(), bans.clone());
+            report.bans.extend(engine.restore_bans(bans));
+        }
     }
+}
+
+/// What warming up changed of the bans in force.
+fn differences(engine: &Engine, taken: &BTreeMap<Entity, Vec<Ban>>) -> Vec<BanChange> {
+    let now = by_entity(engine.bans());
+    let changed = now.iter().filter(|(entity, bans)| taken.get(*entity) != Some(*bans));
+    let gone = taken.keys().filter(|entity| !now.contains_key(*entity));
+    changed
+        .map(|(_, bans)| BanChange::InForce(bans.clone()))
+        .chain(gone.map(|entity| BanChange::Gone(entity.clone())))
+        .collect()
 }
 
 /// Bans by entity, strongest first.

@@ -66,8 +66,12 @@ pub fn reset(
     }
     lost.tell();
     lost.begin_anew(&mut positions);
-    let line = Line::begin(format!("{now}-{}", foundry.shard), positions, foundry.basis.clone());
-    let replica = foundry.replica(Engine::new(Arc::clone(&policy), foundry.seed), line);
+    let newest = logs.newest()?;
+    let before = newest.as_ref().map(|newest| newest.lineage.as_str());
+    let lineage = lineage(format!("{now}-{}", foundry.shard), before);
+    let line = Line::begin(lineage, positions, foundry.basis.clone());
+    let revised_to = newest.map_or(0, |newest| newest.revised_to);
+    let replica = foundry.anew(Arc::clone(&policy), line, revised_to);
     let mut renewal = Renewal { replica, job, policy };
     renewal.add(JournalKind::Reset, &[], &Batch::default(), Taken::NOTHING);
     go_over(&lost, &mut renewal.replica, renewal.job);
@@ -77,6 +81,15 @@ pub fn reset(
     renewal.inputs(logs, now)?;
     renewal.add(JournalKind::Ready, &[], &Batch::default(), Taken::NOTHING);
     Ok(renewal.replica)
+}
+
+/// The name of a new lineage: by its time, and always behind that of the one before, also within one millisecond or by a
+/// clock that was set back.
+fn lineage(by_time: String, before: Option<&str>) -> String {
+    match before {
+        Some(before) if by_time.as_str() <= before => format!("{before}+"),
+        _ => by_time,
+    }
 }
 
 /// A reset under way.
@@ -234,6 +247,16 @@ mod tests {
              signals:\n  - {{ name: day, key: [user], window: 24h, count: {{}} }}\n"
         );
         load(&[("p.yaml".to_owned(), text)]).expect("valid").policy
+    }
+
+    #[test]
+    fn no_lineage_has_the_name_of_an_earlier_one() {
+        let name = |time: &str, before| lineage(time.to_owned(), before);
+        assert_eq!(name("2025-06-15T12:00:00.000Z-0", None), "2025-06-15T12:00:00.000Z-0");
+        let same = name("2025-06-15T12:00:00.000Z-0", Some("2025-06-15T12:00:00.000Z-0"));
+        assert_eq!(same, "2025-06-15T12:00:00.000Z-0+");
+        assert_eq!(name("2025-06-15T12:00:00.000Z-0", Some(&same)), "2025-06-15T12:00:00.000Z-0++");
+        assert_eq!(name("2025-06-15T12:00:00.001Z-0", Some(&same)), "2025-06-15T12:00:00.001Z-0");
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! Reads a directory of checkpoints. Takes no lock and opens no store, so it may look at a directory that another process
-//! owns; one that is pruned meanwhile is an error then.
+//! owns. One that is removed while it is read can be read to its end; one that is removed before is an error.
 
 use std::fmt::Display;
 use std::fs;

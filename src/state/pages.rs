@@ -1,5 +1,6 @@
 //! The pages of one checkpoint, read file after file, every checksum verified on the way.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::error::StateError;
@@ -10,8 +11,9 @@ use crate::engine::cut::Page;
 /// Pages in the order in which they were written. After an error there are no more; only when the last one came without
 /// an error is the checkpoint whole.
 pub struct Pages {
-    /// The files that are left, the next one last.
-    left: Vec<PathBuf>,
+    /// The files that are left, the next one last. They are open: a checkpoint that is removed meanwhile can be read to its
+    /// end.
+    left: Vec<(PathBuf, File)>,
     reader: Option<SegmentReader>,
     meta: Meta,
     generation: u64,
@@ -23,15 +25,19 @@ pub struct Pages {
 
 impl Pages {
     /// Opens files in their order, the first of which has the meta.
-    pub(super) fn open(mut files: Vec<PathBuf>) -> Result<Self, StateError> {
-        files.reverse();
+    pub(super) fn open(files: Vec<PathBuf>) -> Result<Self, StateError> {
+        let open = |path: PathBuf| match File::open(&path) {
+            Ok(file) => Ok((path, file)),
+            Err(error) => Err(StateError::io("opening", &path)(error)),
+        };
+        let mut files = files.into_iter().rev().map(open).collect::<Result<Vec<_>, _>>()?;
         let none = StateError::Io {
             doing: "looking for",
             path: PathBuf::from("segment-0000"),
             cause: std::io::ErrorKind::NotFound.into(),
         };
-        let path = files.pop().ok_or(none)?;
-        let reader = SegmentReader::open(path.clone())?;
+        let (path, file) = files.pop().ok_or(none)?;
+        let reader = SegmentReader::of(path.clone(), file)?;
         let generation = reader.head.generation;
         let first = reader.head.meta.clone().filter(|_| reader.head.file == 0);
         let meta = first.ok_or_else(|| StateError::damaged(&path, 0, "it is not the first of its files"))?;
@@ -78,12 +84,12 @@ impl Pages {
             (true, None) => Ok(()),
             (true, Some(_)) => wrong("it is the last file, and more follow"),
             (false, None) => wrong("more files must follow, and there are none"),
-            (false, Some(path)) => self.open_next(&path),
+            (false, Some((path, file))) => self.open_next(&path, file),
         }
     }
 
-    fn open_next(&mut self, path: &Path) -> Result<(), StateError> {
-        let next = SegmentReader::open(path.to_owned())?;
+    fn open_next(&mut self, path: &Path, file: File) -> Result<(), StateError> {
+        let next = SegmentReader::of(path.to_owned(), file)?;
         self.file += 1;
         let Head { generation, file, ref meta, .. } = next.head;
         if (generation, file) != (self.generation, self.file) || meta.is_some() {

@@ -103,8 +103,19 @@ impl SegmentWriter {
         self.out.flush().map_err(StateError::io("writing", &self.path))
     }
 
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Writes the foot and waits until the disk has it all. Gives the bytes of the file.
     pub(super) fn close(mut self, last: bool, meta: &Meta) -> Result<u64, StateError> {
+        self.foot(last, meta)?;
+        self.sync()?;
+        Ok(self.bytes)
+    }
+
+    /// Writes the foot, behind which there is nothing more.
+    pub(super) fn foot(&mut self, last: bool, meta: &Meta) -> Result<(), StateError> {
         let foot = Foot {
             format: FORMAT,
             generation: self.head.generation,
@@ -121,9 +132,12 @@ impl SegmentWriter {
         self.record(Kind::Foot)?;
         self.put(&len.to_le_bytes())?;
         self.put(&TAIL)?;
-        self.flush()?;
-        self.out.get_ref().sync_all().map_err(StateError::io("syncing", &self.path))?;
-        Ok(self.bytes)
+        self.flush()
+    }
+
+    /// Waits until the disk has all that was handed to it.
+    pub(super) fn sync(&self) -> Result<(), StateError> {
+        self.out.get_ref().sync_all().map_err(StateError::io("syncing", &self.path))
     }
 
     /// Writes the payload as a record and gives its checksum.
@@ -159,9 +173,8 @@ pub(super) struct SegmentReader {
 }
 
 impl SegmentReader {
-    /// Opens a file and reads its head.
-    pub(super) fn open(path: PathBuf) -> Result<Self, StateError> {
-        let file = File::open(&path).map_err(StateError::io("opening", &path))?;
+    /// Reads the head of a file that is open.
+    pub(super) fn of(path: PathBuf, file: File) -> Result<Self, StateError> {
         let len = file.metadata().map_err(StateError::io("reading", &path))?.len();
         let mut input = BufReader::with_capacity(BUFFER, file);
         let mut magic = [0; MAGIC.len()];

@@ -1,6 +1,7 @@
 //! A directory of checkpoints through crashes, damage and full disks. Pages are made up: what they mean is not known here.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -57,6 +58,46 @@ fn two() -> (TempDir, Checkpoints) {
     publish(&mut checkpoints, 1);
     publish(&mut checkpoints, 2);
     (dir, checkpoints)
+}
+
+/// The disk says that it could not keep what it was given: it is not asked whether it has it after all. That checkpoint is
+/// gone, the earlier ones stay, and the next one is written anew.
+#[test]
+fn a_sync_that_fails_costs_its_checkpoint_and_is_not_tried_again() {
+    let (dir, checkpoints) = two();
+    drop(checkpoints);
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&asked);
+    let steps = Steps::synced(move |path| {
+        let mut asked = heard.lock().unwrap();
+        asked.push(path.to_owned());
+        // The second file of the first attempt.
+        if asked.len() == 2 { Err(io::Error::from_raw_os_error(5)) } else { Ok(()) }
+    });
+    let mut checkpoints = Checkpoints::open(dir.path(), "test", steps).unwrap();
+    let error = write(&mut checkpoints, 3).expect_err("it cannot be synced").to_string();
+    assert!(error.contains("syncing") && error.contains("segment-0001"), "{error}");
+    assert_eq!(asked.lock().unwrap().len(), 2, "nothing more is asked");
+    assert_eq!(checkpoints.generations().unwrap(), [2, 1]);
+    let names = checkpoints.names().unwrap();
+    assert!(!names.iter().any(|name| name.ends_with("partial")), "{names:?}");
+    assert!(is_whole(&checkpoints, 2, 2) && is_whole(&checkpoints, 1, 1));
+    let next = publish(&mut checkpoints, 4);
+    assert!(next.files > 2 && asked.lock().unwrap().len() == 2 + next.files as usize);
+    assert!(is_whole(&checkpoints, next.generation, 4));
+}
+
+/// Whoever lists, verifies or exports beside a running process reads what he began to read, whatever is removed meanwhile.
+#[test]
+fn a_checkpoint_that_is_pruned_is_read_to_its_end() {
+    let (dir, mut checkpoints) = two();
+    let mut pages = Archive::at(dir.path()).load(1).unwrap();
+    assert_eq!(pages.next().unwrap().unwrap().head(), page(1, 0).head());
+    publish(&mut checkpoints, 3);
+    assert_eq!(checkpoints.generations().unwrap(), [3, 2]);
+    let rest: Vec<Page> = pages.map(Result::unwrap).collect();
+    assert_eq!(rest.len(), PAGES as usize - 1);
+    assert!((1..).zip(&rest).all(|(index, given)| given.words() == page(1, index).words()));
 }
 
 fn is_whole(archive: &Archive, generation: u64, number: u32) -> bool {

@@ -1,10 +1,12 @@
 //! Writes one checkpoint into a directory of its own, under a name that nobody reads.
 //!
 //! Files of about 48 MB, each synced when it is full. An unfinished or unpublished checkpoint removes its files when it
-//! is dropped; after a crash the next start does. A full disk is an error here and costs nothing else.
+//! is dropped; after a crash the next start does. A full disk is an error here and costs nothing else. So is a disk that
+//! could not be synced: what it holds then is not known, so it is not asked again. The next checkpoint has files of its own.
 
 use std::fmt;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -30,17 +32,37 @@ pub enum Step {
 }
 
 /// Is told each step.
+type Told = dyn Fn(Step) + Send + Sync;
+
+/// Stands for the disk where a file is synced.
+type Synced = dyn Fn(&Path) -> io::Result<()> + Send + Sync;
+
+/// What a test is told, or does instead.
 #[derive(Clone, Default)]
-pub struct Steps(Option<Arc<dyn Fn(Step) + Send + Sync>>);
+pub struct Steps {
+    told: Option<Arc<Told>>,
+    synced: Option<Arc<Synced>>,
+}
 
 impl Steps {
     /// Tells each step to `before`.
     pub fn told(before: impl Fn(Step) + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(before)))
+        Self { told: Some(Arc::new(before)), synced: None }
+    }
+
+    /// Asks whether a file can be synced before the disk is asked.
+    pub fn synced(by: impl Fn(&Path) -> io::Result<()> + Send + Sync + 'static) -> Self {
+        Self { told: None, synced: Some(Arc::new(by)) }
+    }
+
+    fn sync(&self, segment: &SegmentWriter) -> Result<(), StateError> {
+        let path = segment.path();
+        self.synced.as_ref().map_or(Ok(()), |by| by(path)).map_err(StateError::io("syncing", path))?;
+        segment.sync()
     }
 
     pub(super) fn tell(&self, step: Step) {
-        if let Some(before) = &self.0 {
+        if let Some(before) = &self.told {
             before(step);
         }
     }
@@ -140,7 +162,9 @@ impl Writer {
         };
         segment.flush()?;
         self.steps.tell(Step::SegmentHalfWritten);
-        self.bytes += segment.close(last, &self.meta)?;
+        segment.foot(last, &self.meta)?;
+        self.steps.sync(&segment)?;
+        self.bytes += segment.bytes();
         self.files += 1;
         Ok(())
     }

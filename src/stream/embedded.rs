@@ -116,10 +116,12 @@ fn failed(reason: String) -> StreamError {
 #[cfg(test)]
 mod tests {
     use super::super::input::{Input, InputEvent, InputLimits, TopicStart};
+    use super::super::outcome::Step;
     use super::super::outgoing::OutBatch;
-    use super::super::ownership::{Ownership, OwnershipEvent};
+    use super::super::ownership::{GroupMetadata, Ownership, OwnershipEvent};
     use super::super::transaction::{InputOffset, Transactions};
     use super::*;
+    use rdkafka::mocking::MockCoordinator;
 
     const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -154,5 +156,50 @@ mod tests {
         };
         assert_eq!((end.partition, end.position), (0, 1));
         assert!(input.close(PATIENCE) && member.leave(PATIENCE));
+    }
+
+    /// The coordinator of the shard's transactions moves to another broker, between two transactions and inside of one: the
+    /// calls are made again there, and nothing is lost or doubled.
+    #[test]
+    fn a_coordinator_that_moves_costs_a_retry() {
+        let names = TopicNames::with_prefix("");
+        let cluster = MockCluster::new(2).expect("two brokers");
+        let brokers = cluster.bootstrap_servers();
+        let first = brokers.split(',').next().expect("an address").to_owned();
+        let topic = names.get(Topic::Decisions);
+        nudged(&first, || cluster.create_topic(topic, 1, 1)).expect("a topic");
+        let settings =
+            KafkaSettings { brokers, protocol: GroupProtocol::Consumer, ..KafkaSettings::default() };
+        let id = format!("{}-shard-0", settings.group);
+        let move_to = |broker| {
+            let coordinator = MockCoordinator::Transaction(id.clone());
+            nudged(&first, || cluster.coordinator(coordinator, broker)).expect("a broker of the two");
+        };
+        move_to(1);
+        let mut writer = Transactions::open(&settings, 0, &names, PATIENCE).expect("a producer");
+        for (number, at) in
+            [None, Some(Step::Begin), Some(Step::Drain), Some(Step::Commit)].into_iter().enumerate()
+        {
+            let mut batch = OutBatch::default();
+            batch.record(Topic::Decisions).partition(0).key_bytes(Some(&[b'0' + number as u8])).finish();
+            let none =
+                || -> Result<GroupMetadata, StreamError> { unreachable!("without offsets nobody asks") };
+            let moves = |step| {
+                if Some(step) == at {
+                    move_to(1 + (number as i32 % 2));
+                }
+            };
+            assert_eq!(writer.commit(&[&batch], &[], none, moves), Ok(()), "moved at {at:?}");
+        }
+        let start = TopicStart { topic: Topic::Decisions, positions: vec![(0, 0)] };
+        let input =
+            Input::open(&settings, &names, &[start], InputLimits::default(), PATIENCE).expect("an input");
+        let mut keys = Vec::new();
+        while keys.len() < 4 {
+            let InputEvent::Records(read) = input.next(PATIENCE) else { panic!("no records") };
+            keys.extend(read.iter().filter_map(|record| record.key.map(<[u8]>::to_vec)));
+        }
+        assert_eq!(keys, [b"0", b"1", b"2", b"3"]);
+        assert!(input.close(PATIENCE));
     }
 }

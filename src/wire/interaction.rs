@@ -60,8 +60,8 @@ pub(crate) type Attributes<'a> = Vec<(Text<'a>, Value<'a>)>;
 pub struct Spare(Vec<Attributes<'static>>);
 
 impl Spare {
-    /// As many as records are decoded together.
-    const MOST: usize = 64;
+    /// About as many as records are decoded before the first of them is done with.
+    const MOST: usize = 4_096;
 
     /// Keeps the lists of an event that is done with.
     pub fn keep(&mut self, event: Event<'_>) {

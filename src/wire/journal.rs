@@ -55,11 +55,21 @@ pub struct JournalRecord {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(example = serde_json::json!([]))]
     pub cases: Vec<CaseRecord>,
+    /// The highest number of a revision that was told up to here; left out while there was none. State that begins anew
+    /// begins above it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(example = 0)]
+    pub revised_to: u32,
     /// The next offset of every partition of the shard, after this batch.
     #[schemars(example = serde_json::json!([
         { "topic": "engagement.interactions.v1", "partition": 3, "offset": 120 }
     ]))]
     pub positions: Vec<SourceRecord>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde asks for")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// What a record of the journal says.
@@ -158,6 +168,7 @@ mod tests {
             skipped: vec![SkippedRecord { source: source(10), reason: "engine_fault".into() }],
             bans: Vec::new(),
             cases: Vec::new(),
+            revised_to: 0,
             positions: vec![source(120)],
         }
     }

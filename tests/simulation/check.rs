@@ -15,7 +15,7 @@ use weir::wire::decision::timeless;
 use weir::wire::journal;
 
 use crate::broker::Broker;
-use crate::logs::follow_all;
+use crate::logs::{follow_all, follow_apart};
 
 /// Whether the journal's newest positions are the ends of all inputs.
 pub fn is_done(broker: &Broker, names: &TopicNames) -> bool {
@@ -92,7 +92,7 @@ fn records(broker: &Broker, topic: Topic, name: &str) -> Vec<LogRecord> {
 fn followed_again_all_is_the_same(broker: &Rc<RefCell<Broker>>, policies: &[Arc<Policy>], foundry: &Foundry) {
     type Told = BTreeMap<Topic, Vec<(Option<Vec<u8>>, Option<Vec<u8>>)>>;
     let mut again = Told::new();
-    follow_all(broker, policies, foundry, &mut |_, out| {
+    let followed = follow_all(broker, policies, foundry, &mut |_, out| {
         for record in out.iter() {
             let value = record.value.map(|value| comparable(record.topic, value));
             let told = again.entry(record.topic).or_default();
@@ -100,6 +100,13 @@ fn followed_again_all_is_the_same(broker: &Rc<RefCell<Broker>>, policies: &[Arc<
         }
     });
     let broker = broker.borrow();
+    let apart = follow_apart(&broker, policies, foundry);
+    assert_eq!(
+        (&apart.replica.line, apart.next),
+        (&followed.replica.line, followed.next),
+        "by several threads"
+    );
+    assert_eq!(apart.replica.scorer.engine().bans(), followed.replica.scorer.engine().bans());
     for topic in [Topic::Decisions, Topic::Bans, Topic::Cases, Topic::DeadLetters, Topic::Shadow] {
         let mut again = again.remove(&topic).unwrap_or_default();
         let live = broker.all(topic).map(|(_, record)| {

@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, reason = "a run tells what it met")]
 #![allow(unreachable_pub, dead_code, reason = "modules that other tests share")]
 
+mod anew;
 mod broker;
 mod bug;
 mod catch_up;

@@ -76,7 +76,7 @@ impl Journal {
     ) -> Result<(), Failure> {
         let names = self.settings.names.clone();
         if record.kind == JournalKind::Reset {
-            hearing.pass.begin_anew();
+            hearing.pass.begin_anew(record.revised_to);
             *line = Some(Line::of_reset(record, &names, &record.basis).map_err(pipeline::FollowError::from)?);
             *taken = false;
         }

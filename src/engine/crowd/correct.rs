@@ -44,7 +44,8 @@ struct Found {
 impl Engine {
     /// Goes on with the corrections that are under way.
     pub(in crate::engine) fn correct(&mut self, cases: &mut Vec<Case>) {
-        if self.crowds.as_ref().is_none_or(|crowds| crowds.walking.is_empty()) {
+        // What a state that was lost had told of it is not known: all of it is told once state is warm.
+        if self.recall.is_warming() || self.crowds.as_ref().is_none_or(|crowds| crowds.walking.is_empty()) {
             return;
         }
         for _ in 0..ENTRIES {
@@ -95,7 +96,7 @@ impl Engine {
         let member = crowds.open.get(&found.key).and_then(|crowd| crowd.of(found.entry.traits.user));
         let (target, composition, traits) = (campaign.target, &campaign.composition, &found.entry.traits);
         let belongs = crowds.belongs(found.key, traits.user, self.now);
-        let came = campaign.walked.0;
+        let (came, campaign_since) = campaign.walked;
         if campaign.part_of.is_some_and(|whole| crowds.is_bystander((whole, came), traits.user, self.now)) {
             return;
         }
@@ -121,7 +122,9 @@ impl Engine {
                 campaign.join(traits, campaign.grown_at);
             }
         }
-        if let (Some(name), Some(account)) = (&told.event.target, &told.event.user) {
+        // What was found while state was warmed up is in the case that was taken over.
+        let is_counted = campaign_since <= self.recall.warmed_at();
+        if let (Some(name), Some(account), false) = (&told.event.target, &told.event.user, is_counted) {
             self.add_to_campaign((found.key, target), name, account, self.now, cases);
         }
     }

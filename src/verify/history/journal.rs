@@ -98,6 +98,10 @@ impl<'l> Line<'l> {
         if !is_hex {
             self.violate("journal chain", place, format!("`{}` is no hash", record.chain));
         }
+        if let Some(before) = self.before.filter(|before| before.revised_to > record.revised_to) {
+            let text = format!("revisions go up to {}, after {}", record.revised_to, before.revised_to);
+            self.violate("journal revisions", place, text);
+        }
         if !record.ticks.is_sorted() {
             self.violate("journal ticks", place, "ticks go back".to_owned());
         }

@@ -136,7 +136,7 @@ impl<'r> Replay<'r> {
                 return false;
             };
             match (record.kind, &mut self.model) {
-                (JournalKind::Reset, _) => self.reset(&policy),
+                (JournalKind::Reset, _) => self.reset(&policy, record.revised_to),
                 (_, None) if record.seq == 0 => self.model = Some(Model::new(Arc::clone(&policy))),
                 (_, None) => {
                     self.verdict.count("journals that the model cannot follow from their middle", 1);
@@ -165,11 +165,12 @@ impl<'r> Replay<'r> {
     }
 
     /// State begins anew, but nobody who is banned goes free.
-    fn reset(&mut self, policy: &Arc<Policy>) {
+    fn reset(&mut self, policy: &Arc<Policy>, revised_to: u32) {
         let before = self.model.take();
         before.iter().for_each(|before| self.ends.doubt(before.doubted_cases()));
         let bans = before.as_ref().map(Model::bans).unwrap_or_default();
         let mut model = Model::new(Arc::clone(policy));
+        model.begin_anew(revised_to);
         model.restore(bans.clone());
         self.model = Some(model);
         let left = bans.into_iter().map(|ban| (ban.id.clone(), ban)).collect();

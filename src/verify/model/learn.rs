@@ -75,7 +75,8 @@ impl Model {
         };
         if verdict != known.now.verdict {
             let hold = (at.after(settings.hold_timeout), settings.hold_default);
-            known.id.revision = next_revision(known, now, self.warmed_at);
+            let anew = self.warmed_at.map(|warmed_at| (warmed_at, self.told_before));
+            known.id.revision = next_revision(known, now, anew);
             known.revise(feedback.result, verdict, (verdict == Verdict::Hold).then_some(hold));
             *revised = Some(known.now.clone());
         }
@@ -84,11 +85,11 @@ impl Model {
 }
 
 /// One more; of what was decided up to when state that began anew was warm, at least the number of the second that has
-/// begun since the event.
-fn next_revision(known: &Answerable, now: Timestamp, warmed_at: Option<Timestamp>) -> u32 {
+/// begun since the event, and more than any number that was told before.
+fn next_revision(known: &Answerable, now: Timestamp, anew: Option<(Timestamp, u32)>) -> u32 {
     let since = now.since(known.now.effective_at).millis().div_euclid(1000) + 1;
-    let is_older = warmed_at.is_some_and(|warmed_at| known.now.effective_at <= warmed_at);
-    let least = if is_older { since.clamp(1, u32::MAX.into()) as u32 } else { 0 };
+    let older = anew.filter(|(warmed_at, _)| known.now.effective_at <= *warmed_at);
+    let least = older.map_or(0, |(_, told)| (since.clamp(1, u32::MAX.into()) as u32).max(told + 1));
     least.max(known.id.revision + 1)
 }
 

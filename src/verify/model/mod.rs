@@ -123,6 +123,8 @@ pub struct Model {
     started_at: Option<Timestamp>,
     /// When state that began anew was warm.
     warmed_at: Option<Timestamp>,
+    /// The highest number that a revision had when state began anew, by the journal.
+    told_before: u32,
     blind: bool,
 }
 
@@ -154,6 +156,7 @@ impl Model {
             now: Timestamp::default(),
             started_at: None,
             warmed_at: None,
+            told_before: 0,
             blind: false,
         }
     }
@@ -188,6 +191,11 @@ impl Model {
     /// Cases that were told before the first input, in the order of their last change.
     pub fn restore_cases(&mut self, cases: Vec<Case>) {
         cases.into_iter().for_each(|case| self.cases.take_over(case));
+    }
+
+    /// State begins anew; revisions had numbers up to this one before.
+    pub fn begin_anew(&mut self, told_before: u32) {
+        self.told_before = told_before;
     }
 
     /// State that began anew is warm: all that comes counts in its case.
