@@ -411,13 +411,14 @@ fn judge_likeness(
     attributes: Range<usize>,
     least: (usize, f64),
 ) -> (Vec<Image>, Option<Mixture>) {
+    let tells = |member: &&Member| member.traits.device[attributes.clone()].iter().any(|value| *value != 0);
+    if !crowd.iter().any(tells) {
+        return (Vec::new(), None);
+    }
     let compared = |device: &Device| {
         std::array::from_fn(|number| if attributes.contains(&number) { device[number] } else { 0 })
     };
     let mut rest: Vec<Device> = crowd.iter().map(|member| compared(&member.traits.device)).collect();
-    if rest.iter().all(|device| *device == [0; ATTRIBUTES_MAX]) {
-        return (Vec::new(), None);
-    }
     let mut images = Vec::new();
     while images.len() < IMAGES_MAX
         && let Some(image) = Image::of(&rest, sample, least)
