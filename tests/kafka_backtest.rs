@@ -56,7 +56,40 @@ fn a_live_run_is_decided_again_to_the_last_byte() {
     let part = backtest(&weir, &["--from", &middle]);
     let (inside, warm) = (number(&part, "inside"), number(&part, "warm_up"));
     assert!(inside > 0 && warm > 0 && inside + warm == sent.events, "{inside} and {warm} of {}", sent.events);
+
+    explained_and_suggested(&weir, &topic);
     assert_eq!(committed(&weir), before, "nothing was committed");
+}
+
+/// One decision taken apart, and thresholds from what is usual, out of the same topic.
+fn explained_and_suggested(weir: &Instance, topic: &str) {
+    let number = EVENTS - 7;
+    let id = format!("e{number}");
+    let explained = weir.command(&[
+        "explain",
+        "--policy",
+        "policy",
+        "--from",
+        topic,
+        "--event-id",
+        &id,
+        "--format",
+        "json",
+    ]);
+    let explained: Value = serde_json::from_slice(&explained.stdout).expect("JSON");
+    let (event, user) = (&explained["event"], format!("u{}", traffic::user(number)));
+    assert_eq!((&event["id"], &event["user"]), (&Value::from(id), &Value::from(user)), "{explained:#}");
+    let points =
+        explained["arithmetic"].as_array().expect("points").iter().filter_map(|row| row["points"].as_i64());
+    assert_eq!(Some(points.sum::<i64>()), explained["score"].as_i64(), "{explained:#}");
+
+    let suggested = weir.command(&["suggest", "--policy", "policy", "--from", topic, "--format", "json"]);
+    let suggested: Value = serde_json::from_slice(&suggested.stdout).expect("JSON");
+    let rows = suggested["signals"].as_array().expect("signals");
+    let row =
+        rows.iter().find(|row| row["signal"] == "user_action_10m").expect("a count of what everybody does");
+    let written = (0..EVENTS).filter(|number| traffic::is_written(*number)).count();
+    assert_eq!(row["events"].as_u64(), Some(written as u64), "{row:#}");
 }
 
 #[test]
