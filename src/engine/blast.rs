@@ -6,7 +6,7 @@
 //! That is told once: a case, a metric, a line in the log. Decisions name the guard for as long as the rule would have
 //! acted on them.
 //!
-//! Memory: at most [`ACCOUNTS_MAX`] keys of 8 bytes for each budget.
+//! Memory: at most `ACCOUNTS_MAX` keys of 8 bytes for each budget.
 
 mod active;
 mod saved;
