@@ -1,11 +1,12 @@
 //! The table as a file: `cidr,country,city,latitude,longitude,network_class`, one network a line.
 //!
 //! The first line names the edition: `# version: 2026-11-30`. Further lines that begin with `#` are comments. A field may
-//! stand in double quotes, a quote in it twice. Everything that is wrong is told, with line and column.
+//! stand in double quotes, a quote in it twice. Networks of IPv4 that are written as IPv6 are taken as what they are, as
+//! addresses of events are. Everything that is wrong is told, with line and column.
 
 use std::collections::HashMap;
 
-use ipnet::IpNet;
+use ipnet::{IpNet, Ipv4Net};
 
 use super::{NetworkClass, Place, Places};
 use crate::engine::policy::nearest::did_you_mean;
@@ -20,11 +21,14 @@ const TOLD_MAX: usize = 20;
 /// Reads the table in file number `file`; problems go to the report.
 pub(crate) fn read(file: usize, text: &str, report: &Report<'_>) -> Option<Places> {
     let begin = report.sources().position(file, 0);
-    let mut table = Table { report, told: 0, known: HashMap::new(), networks: Vec::new() };
-    let (mut at, mut version, mut headed) = (0, None, false);
+    let mut table = Table { report, told: 0, line: 0, known: HashMap::new(), networks: Vec::new() };
+    let (mut version, mut headed) = (None, false);
+    let (mut at, text) =
+        text.strip_prefix('\u{feff}').map_or((0, text), |rest| (text.len() - rest.len(), rest));
     for line in text.split_inclusive('\n') {
         let here = begin + at;
         at += line.len();
+        table.line += 1;
         let line = line.trim_end_matches(['\n', '\r']);
         match line.strip_prefix('#') {
             Some(words) if version.is_none() => {
@@ -50,14 +54,19 @@ pub(crate) fn read(file: usize, text: &str, report: &Report<'_>) -> Option<Place
         table.error(begin, "the table does not say which edition it is".into(), suggestion);
         return None;
     };
+    if table.networks.is_empty() && table.told == 0 {
+        table.error(begin, "the table has no network".into(), Some(format!("begin with the line `{HEAD}`")));
+    }
     (table.told == 0).then(|| Places::new(version.to_owned(), table.networks))
 }
 
 struct Table<'r> {
     report: &'r Report<'r>,
     told: usize,
-    /// Where each network stands.
-    known: HashMap<IpNet, Position>,
+    /// The number of the line that is read.
+    line: usize,
+    /// In which line each network stands.
+    known: HashMap<IpNet, usize>,
     networks: Vec<(IpNet, Place)>,
 }
 
@@ -78,7 +87,7 @@ impl Table<'_> {
     fn row(&mut self, at: Position, line: &str) {
         let fields = match fields(at, line) {
             Ok(fields) => fields,
-            Err(at) => return self.error(at, "a quoted field does not end".into(), None),
+            Err((at, fault)) => return self.error(at, fault.into(), None),
         };
         let [cidr, country, city, latitude, longitude, class] = match <[Field<'_>; FIELDS]>::try_from(fields)
         {
@@ -110,12 +119,11 @@ impl Table<'_> {
                 let message = format!("`{}` has bits beyond its prefix", field.text);
                 self.error(field.at, message, Some(format!("write `{}`", network.trunc())));
             }
-            Some(network) => match self.known.insert(network, field.at) {
-                Some(first) => {
-                    let line = self.report.sources().place(first).line;
+            Some(network) => match self.known.insert(unmapped(network), self.line) {
+                Some(line) => {
                     self.error(field.at, format!("`{network}` stands in line {line} already"), None);
                 }
-                None => return Some(network),
+                None => return Some(unmapped(network)),
             },
         }
         None
@@ -167,13 +175,29 @@ fn known<'f>(field: &'f Field<'_>) -> Option<&'f str> {
     Some(field.text.trim()).filter(|text| !text.is_empty())
 }
 
-/// The fields of a line; the position of a quote that does not end otherwise.
-fn fields(at: Position, line: &str) -> Result<Vec<Field<'_>>, Position> {
+/// A network of IPv4 addresses that are written as IPv6 as one of IPv4.
+fn unmapped(network: IpNet) -> IpNet {
+    let mapped = match network {
+        IpNet::V6(net) => net.addr().to_ipv4_mapped().zip(net.prefix_len().checked_sub(96)),
+        IpNet::V4(_) => None,
+    };
+    let v4 = mapped.and_then(|(address, prefix)| Ipv4Net::new(address, prefix).ok());
+    v4.map_or(network, IpNet::V4)
+}
+
+/// The fields of a line; where a quoted one is wrong otherwise, and how.
+fn fields(at: Position, line: &str) -> Result<Vec<Field<'_>>, (Position, &'static str)> {
     let (mut fields, mut from) = (Vec::new(), 0);
     loop {
         let rest = &line[from..];
         let (text, taken) = match rest.strip_prefix('"') {
-            Some(inside) => quoted(inside).map(|(text, taken)| (text.into(), taken + 1)).ok_or(at + from)?,
+            Some(inside) => {
+                let (text, taken) = quoted(inside).ok_or((at + from, "a quoted field does not end"))?;
+                if !(inside[taken..].is_empty() || inside[taken..].starts_with(',')) {
+                    return Err((at + from + taken + 1, "text behind the closing quote of a field"));
+                }
+                (text.into(), taken + 1)
+            }
             None => {
                 let end = rest.find(',').unwrap_or(rest.len());
                 (rest[..end].into(), end)
@@ -181,11 +205,10 @@ fn fields(at: Position, line: &str) -> Result<Vec<Field<'_>>, Position> {
         };
         fields.push(Field { at: at + from, text });
         let after = &rest[taken..];
-        // What stands behind a closing quote makes the field count wrong, and is told by that.
-        match after.find(',') {
-            Some(comma) => from += taken + comma + 1,
-            None => return Ok(fields),
+        if after.is_empty() {
+            return Ok(fields);
         }
+        from += taken + 1;
     }
 }
 
@@ -237,6 +260,21 @@ mod tests {
     }
 
     #[test]
+    fn networks_of_ipv4_in_the_dress_of_ipv6_are_found() {
+        let text = "\u{feff}# version: 7\ncidr,country,city,latitude,longitude,network_class\n::ffff:192.0.2.0/120,XA,,,,\n2001:db8::/32,XB,,,,\n";
+        let (places, problems) = told(text);
+        assert!(problems.is_empty(), "{problems:?}");
+        let country = |address: &str| {
+            let place = places.as_ref().expect("a table").find(address.parse().expect("an address"));
+            place.and_then(|place| place.country.as_deref().map(str::to_owned))
+        };
+        assert_eq!(country("192.0.2.9").as_deref(), Some("XA"));
+        assert_eq!(country("2001:db8::1").as_deref(), Some("XB"));
+        assert_eq!(country("192.0.3.1"), None);
+    }
+
+    /// A hundred thousand times the same network is told of in a moment.
+    #[test]
     fn each_fault_is_told_with_its_line_and_column() {
         let head = "# version: 1\ncidr,country,city,latitude,longitude,network_class\n";
         for (line, expected) in [
@@ -261,6 +299,15 @@ mod tests {
                 "places.csv:3:1: 2 fields; a network has 6 (write `cidr,country,city,latitude,longitude,network_class`, unknown ones empty)",
             ),
             ("192.0.2.0/24,\"XA,,,,", "places.csv:3:14: a quoted field does not end"),
+            ("192.0.2.0/24,\"XA\"x,,,,", "places.csv:3:18: text behind the closing quote of a field"),
+            (
+                "192.0.2.0/24,XA,,,,\n::ffff:192.0.2.0/120,XB,,,,",
+                "places.csv:4:1: `::ffff:192.0.2.0/120` stands in line 3 already",
+            ),
+            (
+                "",
+                "places.csv:1:1: the table has no network (begin with the line `cidr,country,city,latitude,longitude,network_class`)",
+            ),
             (
                 "192.0.2.0/24,XA,,,,\n192.0.2.0/24,XB,,,,",
                 "places.csv:4:1: `192.0.2.0/24` stands in line 3 already",
@@ -272,5 +319,7 @@ mod tests {
         assert!(problems[0].starts_with("places.csv:1:1: ") && problems.len() == 2, "{problems:?}");
         let many: String = (0..200).map(|n| format!("x{n},,,,,\n")).collect();
         assert_eq!(told(&format!("{head}{many}")).1.len(), TOLD_MAX);
+        let same = "192.0.2.0/24,XA,,,,\n".repeat(100_000);
+        assert_eq!(told(&format!("{head}{same}")).1.len(), TOLD_MAX);
     }
 }

@@ -141,6 +141,15 @@ impl Workshop<'_> {
             let message = format!("`{}` is never known: no table says where addresses are", raw.name.value);
             self.report.warn(raw.name.at, message, Some(suggestion.into()));
         }
+        if !raw.key.value.iter().any(|field| field.value == "user") {
+            let message = "travel is somebody's: between two people's places lies none";
+            self.report.error_with(raw.key.at, message, Some("write `key: [user]`".into()));
+        }
+        if raw.when.is_none() {
+            let suggestion = "write `when: event.action == 'login' && event.outcome == 'success'`";
+            let message = format!("`{}` counts whoever acts in the user's name as himself", raw.name.value);
+            self.report.warn(raw.name.at, message, Some(suggestion.into()));
+        }
         let least_km = travel.least_km.as_ref().map_or(LEAST_KM, |least| least.value);
         if let Some(written) = travel.least_km.as_ref().filter(|_| !(0.0..=20_000.0).contains(&least_km)) {
             self.report.error(written.at, format!("least_km is {least_km}, and must be from 0 to 20000"));
