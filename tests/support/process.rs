@@ -269,15 +269,17 @@ impl Stage {
         let (reader, _) = self.reader();
         let mut first = None;
         reader.read_all(Topic::Decisions, |record| {
-            first.get_or_insert_with(|| record.value.expect("a decision").to_vec());
+            first.get_or_insert_with(|| (record.at.partition, record.value.expect("a decision").to_vec()));
         });
-        let value = String::from_utf8(first.expect("a decision")).expect("JSON");
+        let (partition, value) = first.expect("a decision");
+        let value = String::from_utf8(value).expect("JSON");
         let forged = value.replacen("\"verdict\":\"", "\"verdict\":\"block\",\"was\":\"", 1);
         let (_, names) = settings(&self.brokers, &self.prefix);
         let topic = names.get(Topic::Decisions);
-        let place = format!("{topic}-0@{}", reader.ends(Topic::Decisions)[0]);
+        // Behind the true one in its own partition: the second of the two, in whatever order partitions are read.
+        let place = format!("{topic}-{partition}@{}", reader.ends(Topic::Decisions)[partition as usize]);
         let sender = Sender::new(&self.brokers, topic, 0);
-        sender.send(0, "forged", &forged);
+        sender.send(partition, "forged", &forged);
         sender.finish();
         place
     }
