@@ -2,8 +2,12 @@
 //!
 //! Each test states a policy of a few lines and works the expected outcome out by hand.
 
+#[path = "support/policy.rs"]
+mod policy;
+
 use std::sync::Arc;
 
+use policy::policy;
 use proptest::prelude::*;
 use weir::engine::ban::BanChange;
 use weir::engine::case::CaseStatus;
@@ -12,8 +16,6 @@ use weir::engine::decision::{Judgement, QualityCode};
 use weir::engine::entity::{Entity, EntityKind};
 use weir::engine::event::{Account, Arrival, Device, Event};
 use weir::engine::key::HashSeed;
-use weir::engine::policy::Policy;
-use weir::engine::policy::load::load;
 use weir::engine::time::{Span, Timestamp};
 use weir::engine::verdict::Verdict::{self, Allow, Block, Challenge, Demote, Hold, Reject};
 use weir::engine::{Engine, Input, Outcome, Outputs};
@@ -24,13 +26,6 @@ const DAY: i64 = 86_400;
 
 fn at(secs: i64) -> Timestamp {
     Timestamp::from_millis(T + secs * 1000)
-}
-
-fn policy(text: &str) -> Arc<Policy> {
-    match load(&[("p.yaml".to_owned(), format!("version: 1\n{text}"))]) {
-        Ok(loaded) => loaded.policy,
-        Err(problems) => panic!("{}", problems.iter().map(|p| format!("{p}\n")).collect::<String>()),
-    }
 }
 
 /// A limit as a line of YAML.

@@ -1,13 +1,13 @@
 //! What a small, slow model of the engine once found: each of these was wrong.
 
-use std::sync::Arc;
+#[path = "support/policy.rs"]
+mod policy;
 
+use policy::policy;
 use weir::engine::command::{Command, CommandAction};
 use weir::engine::entity::{Entity, EntityKind};
 use weir::engine::event::{Arrival, Event};
 use weir::engine::key::HashSeed;
-use weir::engine::policy::Policy;
-use weir::engine::policy::load::load;
 use weir::engine::time::{Span, Timestamp};
 use weir::engine::verdict::Verdict;
 use weir::engine::{Engine, Input, Outcome, Outputs};
@@ -16,13 +16,6 @@ const T: i64 = 1_750_000_000_000;
 
 fn at(secs: i64) -> Timestamp {
     Timestamp::from_millis(T + secs * 1000)
-}
-
-fn policy(text: &str) -> Arc<Policy> {
-    match load(&[("p.yaml".to_owned(), format!("version: 1\n{text}"))]) {
-        Ok(loaded) => loaded.policy,
-        Err(problems) => panic!("{}", problems.iter().map(|p| format!("{p}\n")).collect::<String>()),
-    }
 }
 
 struct Bench(Engine, Outputs, i64);

@@ -1,9 +1,13 @@
 //! Blast radius: a rule that holds up more accounts than it may falls back by itself, says so once, and comes back.
 
+#[path = "support/policy.rs"]
+mod policy;
+
 use std::fs;
 use std::process::{Command as Process, Stdio};
 use std::sync::Arc;
 
+use policy::policy;
 use tempfile::TempDir;
 use weir::engine::blast::FellBack;
 use weir::engine::case::Case;
@@ -11,8 +15,8 @@ use weir::engine::cut::{CutProgress, Page};
 use weir::engine::decision::{Judgement, Reason};
 use weir::engine::event::{Account, Arrival, Event};
 use weir::engine::key::HashSeed;
+use weir::engine::policy::FallBack;
 use weir::engine::policy::load::load;
-use weir::engine::policy::{FallBack, Policy};
 use weir::engine::time::{Span, Timestamp};
 use weir::engine::verdict::Verdict::{self, Allow, Challenge, Demote, Hold, Reject};
 use weir::engine::{Engine, Input, Outcome, Outputs};
@@ -27,13 +31,6 @@ const MAD: &str = "rules:
 
 fn at(secs: i64) -> Timestamp {
     Timestamp::from_millis(T + secs * 1000)
-}
-
-fn policy(text: &str) -> Arc<Policy> {
-    match load(&[("p.yaml".to_owned(), format!("version: 1\n{text}"))]) {
-        Ok(loaded) => loaded.policy,
-        Err(problems) => panic!("{}", problems.iter().map(|p| format!("{p}\n")).collect::<String>()),
-    }
 }
 
 struct Bench {

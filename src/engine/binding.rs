@@ -10,7 +10,7 @@ use super::decision::ReasonSource;
 use super::entity::{Entity, EntityKind};
 use super::event::Event;
 use super::look::{Binding, Look};
-use super::plan::{ADDRESS, DEVICE, USER};
+use super::plan::{ADDRESS, DEVICE, USER, field_of};
 use super::profile;
 use super::time::Span;
 
@@ -76,6 +76,19 @@ impl Engine {
         let key = entity_key(EntityKind::Ip, self.seed.bytes(&address.key_bytes()));
         Some((key, Entity::new(EntityKind::Ip, address.to_string())))
     }
+}
+
+/// Whose an event is, with the key: the user's, else the device's, else the address's.
+pub(super) fn actor(event: &Event<'_>, look: &Look<'_>) -> Option<(Entity, u64)> {
+    let entity = match (&event.user, &event.device.id, look.address) {
+        (Some(user), _, _) => Entity::new(EntityKind::User, user.as_ref()),
+        (None, Some(device), _) => Entity::new(EntityKind::Device, device.as_ref()),
+        (None, None, Some(address)) => Entity::new(EntityKind::Ip, address.to_string()),
+        (None, None, None) => return None,
+    };
+    let hash = look.hashes[field_of(entity.kind)]?;
+    let key = entity_key(entity.kind, hash);
+    Some((entity, key))
 }
 
 /// Keys of entities of different kinds differ although their values may be the same.

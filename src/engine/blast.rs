@@ -16,14 +16,13 @@ use std::sync::Arc;
 
 use self::active::Active;
 use super::Engine;
-use super::binding::entity_key;
+use super::binding::actor;
 use super::decide::{Judged, decide};
-use super::entity::{Entity, EntityKind};
+use super::entity::Entity;
 use super::event::Event;
 use super::input::Outputs;
 use super::key::Prehashed;
 use super::look::Look;
-use super::plan::field_of;
 use super::policy::{Budget, FallBack, Policy};
 use super::time::{Span, Timestamp};
 
@@ -207,16 +206,4 @@ pub(crate) fn proposal(fell: &FellBack, within: Span) -> String {
          blast_radius, else correct it",
         fell.rule, fell.accounts, fell.then, fell.until
     )
-}
-
-/// Who is counted: the user, else the device, else the address.
-fn actor(event: &Event<'_>, look: &Look<'_>) -> Option<(Entity, u64)> {
-    let entity = match (&event.user, &event.device.id, look.address) {
-        (Some(user), _, _) => Entity::new(EntityKind::User, user.as_ref()),
-        (None, Some(device), _) => Entity::new(EntityKind::Device, device.as_ref()),
-        (None, None, Some(address)) => Entity::new(EntityKind::Ip, address.to_string()),
-        (None, None, None) => return None,
-    };
-    let hash = look.hashes[field_of(entity.kind)]?;
-    Some((entity.clone(), entity_key(entity.kind, hash)))
 }

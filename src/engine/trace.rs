@@ -4,16 +4,14 @@
 use std::sync::Arc;
 
 use super::Engine;
-use super::binding::entity_key;
+use super::binding::actor;
 use super::decide::{Judged, decide};
 use super::decision::ReasonSource;
-use super::entity::{Entity, EntityKind};
 use super::event::Event;
 use super::exceptions::{Exception, ExceptionKind};
 use super::expr::Slot;
 use super::limit::Verdict as LimitVerdict;
 use super::look::{LimitLook, Look};
-use super::plan::field_of;
 use super::policy::Mode;
 use super::time::{Span, Timestamp};
 use super::timers::Timers;
@@ -227,7 +225,7 @@ impl Engine {
         let limits = refused.map(|(look, _)| &self.policy.limits[look.limit].info.id);
         let rules = judged.fired.iter().map(|rule| &self.policy.rules[*rule]);
         let rules = rules.filter(|rule| rule.acts(event, look.address)).map(|rule| &rule.info.id);
-        let Some((entity, key)) = exemptible(event, look) else { return Vec::new() };
+        let Some((entity, key)) = actor(event, look) else { return Vec::new() };
         let mut told = Vec::new();
         for id in limits.chain(rules) {
             let (mut exceptions, rule) = (self.exceptions.clone(), Some(id.clone()));
@@ -241,17 +239,4 @@ impl Engine {
         }
         told
     }
-}
-
-/// The entity that an exemption would be for: the user, else the device, else the address.
-fn exemptible(event: &Event<'_>, look: &Look<'_>) -> Option<(Entity, u64)> {
-    let entity = match (&event.user, &event.device.id, look.address) {
-        (Some(user), _, _) => Entity::new(EntityKind::User, user.as_ref()),
-        (None, Some(device), _) => Entity::new(EntityKind::Device, device.as_ref()),
-        (None, None, Some(address)) => Entity::new(EntityKind::Ip, address.to_string()),
-        (None, None, None) => return None,
-    };
-    let hash = look.hashes[field_of(entity.kind)]?;
-    let key = entity_key(entity.kind, hash);
-    Some((entity, key))
 }

@@ -273,7 +273,6 @@ mod tests {
         assert_eq!(country("192.0.3.1"), None);
     }
 
-    /// A hundred thousand times the same network is told of in a moment.
     #[test]
     fn each_fault_is_told_with_its_line_and_column() {
         let head = "# version: 1\ncidr,country,city,latitude,longitude,network_class\n";
@@ -319,6 +318,7 @@ mod tests {
         assert!(problems[0].starts_with("places.csv:1:1: ") && problems.len() == 2, "{problems:?}");
         let many: String = (0..200).map(|n| format!("x{n},,,,,\n")).collect();
         assert_eq!(told(&format!("{head}{many}")).1.len(), TOLD_MAX);
+        // Told of in a moment, not line by line from the start for each.
         let same = "192.0.2.0/24,XA,,,,\n".repeat(100_000);
         assert_eq!(told(&format!("{head}{same}")).1.len(), TOLD_MAX);
     }
