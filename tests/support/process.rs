@@ -29,6 +29,9 @@ use crate::{check, kafka};
 
 const PARTITIONS: i32 = 4;
 
+/// What the owner of the shard says once it goes on where another one, or nobody, had come to.
+const TAKEOVER: &str = "took the shard over";
+
 /// A stream, its topics, and the folders of the processes that work on it.
 pub struct Stage {
     own: Option<kafka::Broker>,
@@ -193,7 +196,7 @@ impl Stage {
     }
 
     pub fn wait_for_takeover(&mut self, weir: &mut Child) {
-        self.load_until(|| weir.log().contains("took the shard over"));
+        self.load_until(|| weir.log().contains(TAKEOVER));
         self.wait_for_progress(weir);
     }
 
@@ -315,7 +318,8 @@ impl Stage {
         let (reader, kafka) = self.reader();
         let ends: Vec<Option<i64>> = reader.ends(Topic::Interactions).into_iter().map(Some).collect();
         let deadline = Instant::now() + PATIENCE;
-        while reader.committed(&kafka, Topic::Interactions) != ends {
+        // All may have been consumed before: then it has still to say how it came to own the shard.
+        while reader.committed(&kafka, Topic::Interactions) != ends || !weir.log().contains(TAKEOVER) {
             assert!(!weir.has_ended() && Instant::now() < deadline, "not consumed\n{}", weir.log());
             thread::sleep(Duration::from_millis(50));
         }
