@@ -1,5 +1,7 @@
 //! The road of one event through the model: arrive, look, judge, act.
 
+use std::collections::HashMap;
+
 use super::act::Hand;
 use super::condition::{Known, Scope};
 use super::facts::actors;
@@ -14,6 +16,7 @@ use crate::engine::address::Address;
 use crate::engine::decision::{DecisionId, QualityCode};
 use crate::engine::entity::{Entity, EntityKind};
 use crate::engine::event::{Arrival, Event};
+use crate::engine::expr::Condition;
 use crate::engine::input::{DeadLetterReason, Outcome};
 use crate::engine::policy::{Effect, Measure, Mode, OnEmpty, OnRepeat, Origin, Policy};
 use crate::engine::rollout::Rollout;
@@ -111,10 +114,27 @@ impl Model {
         let mut names = self.names(event, look);
         look.shared = self.share(event, look);
         look.binding = self.binding(event, look);
+        let passed = self.filters(&names);
         for dimension in 0..self.policy.dimensions.len() {
-            self.dimension(dimension, event, look, &mut names, hint);
+            self.dimension(dimension, event, look, &mut names, (&passed, hint));
         }
         names
+    }
+
+    /// Which filters of signals and limits hold, by their text; they ask for what the event tells and what is known of its
+    /// actor, not for signals.
+    fn filters(&self, names: &[(String, Option<Known>)]) -> HashMap<String, bool> {
+        let expressions = &self.layout.expressions;
+        let signals = self.policy.signals.iter().filter_map(|signal| signal.filter.as_ref());
+        let limits = self.policy.limits.iter().filter_map(|limit| limit.filter.as_ref());
+        let mut passed = HashMap::new();
+        for text in signals.chain(limits).map(|filter| &*filter.text) {
+            if !passed.contains_key(text) {
+                let holds = expressions.holds(text, &expressions.scope_of(text, names)) == Some(true);
+                passed.insert(text.to_owned(), holds);
+            }
+        }
+        passed
     }
 
     /// The strongest ban or penalty step on the event's user, device or address.
@@ -147,15 +167,16 @@ impl Model {
         event: &Event<'_>,
         look: &mut Look,
         names: &mut [(String, Option<Known>)],
-        hint: Hint<'_>,
+        (passed, hint): (&HashMap<String, bool>, Hint<'_>),
     ) {
+        let passes = |filter: &Option<Condition>| filter.as_ref().is_none_or(|filter| passed[&filter.text]);
         let policy = std::sync::Arc::clone(&self.policy);
         let key =
             fields::key(&policy.dimensions[dimension].fields, event, look.address, policy.places.as_deref());
         let signals: Vec<usize> =
             (0..policy.signals.len()).filter(|n| policy.signals[*n].dimension == dimension).collect();
         for signal in signals {
-            if let Some(key) = &key
+            if let Some(key) = key.as_ref().filter(|_| passes(&policy.signals[signal].filter))
                 && let Some(value) = self.signal(signal, key, event, look, names)
             {
                 let slot = policy.catalogue.iter().position(|name| name.origin == Origin::Signal(signal));
@@ -164,10 +185,7 @@ impl Model {
         }
         let bound = look.binding.as_ref().is_some_and(|binding| binding.verdict == Verdict::Block);
         for (number, rule) in policy.limits.iter().enumerate() {
-            if rule.dimension != dimension
-                || rule.mode == Mode::Off
-                || !self.passes(rule.filter.as_ref(), names)
-            {
+            if rule.dimension != dimension || rule.mode == Mode::Off || !passes(&rule.filter) {
                 continue;
             }
             match &key {
@@ -176,16 +194,6 @@ impl Model {
                 _ => {}
             }
         }
-    }
-
-    fn passes(
-        &self,
-        filter: Option<&crate::engine::expr::Condition>,
-        names: &[(String, Option<Known>)],
-    ) -> bool {
-        let expressions = &self.layout.expressions;
-        let holds = |text: &str| expressions.holds(text, &expressions.scope_of(text, names)) == Some(true);
-        filter.is_none_or(|filter| holds(&filter.text))
     }
 
     fn signal(
@@ -198,9 +206,6 @@ impl Model {
     ) -> Option<Known> {
         let policy = std::sync::Arc::clone(&self.policy);
         let signal = &policy.signals[number];
-        if !self.passes(signal.filter.as_ref(), names) {
-            return None;
-        }
         let mut addition = Addition { at: look.at.millis(), n: 1, of: 0 };
         match &signal.measure {
             Measure::Count { .. } => {}
@@ -326,7 +331,8 @@ impl Model {
         answer: &mut Answer,
     ) {
         let policy = std::sync::Arc::clone(&self.policy);
-        let scope = self.layout.expressions.scope(&*names);
+        let mentioned = names.iter().zip(&policy.catalogue).filter(|(_, name)| name.used);
+        let scope = self.layout.expressions.scope(mentioned.map(|(known, _)| known));
         let by_limits = look.followed;
         let (fired, doubtful) = self.fired(&scope, look, hint);
         look.crowd_prior = told_prior(&policy, hint);
@@ -394,9 +400,7 @@ impl Model {
 
     /// For each pool, which of its conditions hold.
     fn pools(&self, scope: &Scope<'_>) -> Vec<[Option<bool>; 3]> {
-        let holds = |condition: &crate::engine::expr::Condition| {
-            self.layout.expressions.holds(&condition.text, scope)
-        };
+        let holds = |condition: &Condition| self.layout.expressions.holds(&condition.text, scope);
         self.policy.observations.iter().map(|pool| pool.conditions.each_ref().map(holds)).collect()
     }
 }
