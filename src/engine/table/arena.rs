@@ -63,9 +63,9 @@ fn place(number: u32) -> (usize, usize) {
 }
 
 impl Arena {
-    /// With record 0 only. `stride` is the words of a record.
+    /// Without any record but 0, which takes no memory until there is another one. `stride` is the words of a record.
     pub(super) fn new(stride: usize) -> Self {
-        Self { stride, chunks: vec![Chunk::new(stride)], end: 1, free: 0, used: 0 }
+        Self { stride, chunks: Vec::new(), end: 1, free: 0, used: 0 }
     }
 
     /// Bytes of a record.
@@ -116,8 +116,8 @@ impl Arena {
         number < self.end && self.key(number) == key
     }
 
-    /// A record for a key, with its cells empty and no mark.
-    pub(super) fn take(&mut self, key: u64) -> u32 {
+    /// A record for a key, with its cells empty and the mark that it is given.
+    pub(super) fn take(&mut self, key: u64, mark: impl FnOnce(&mut [u32])) -> u32 {
         let number = if self.free == 0 { self.fresh() } else { self.free };
         if number == self.free {
             self.free = self.record(number)[LINK];
@@ -126,6 +126,7 @@ impl Arena {
         record[0] = key as u32;
         record[1] = (key >> 32) as u32;
         record[LINK] = 0;
+        mark(record);
         self.used += 1;
         number
     }
@@ -197,7 +198,8 @@ impl Arena {
         if end == 0 || free >= end || used >= end {
             return Err(Damaged);
         }
-        let chunks = (0..(end as usize).div_ceil(CHUNK)).map(|_| Chunk::new(stride)).collect();
+        let count = if end > 1 { (end as usize).div_ceil(CHUNK) } else { 0 };
+        let chunks = (0..count).map(|_| Chunk::new(stride)).collect();
         Ok(Self { stride, chunks, end, free, used })
     }
 
