@@ -62,6 +62,10 @@ impl Image {
     pub(crate) fn agreement(&self, device: &Device) -> usize {
         let (mut shared, mut known, mut all) = (0.0, 0.0, 0.0);
         for ((value, weight), own) in self.values.iter().zip(&self.weights).zip(device) {
+            // It asks for few of the attributes.
+            if *value == 0 {
+                continue;
+            }
             all += weight;
             known += if *own == 0 { 0.0 } else { *weight };
             shared += if own == value { *weight } else { 0.0 };

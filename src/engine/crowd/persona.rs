@@ -5,7 +5,9 @@
 //! evidence of how the account was made, and so of the same family as its age and its time of registration: newcomers who
 //! keep the names and pictures that they were given must not be two kinds of evidence.
 
-use super::traits::{ATTRIBUTES_MAX, short};
+use std::borrow::Cow;
+
+use super::traits::{ATTRIBUTES_MAX, short, short_of};
 use crate::engine::event::{Event, Value};
 use crate::engine::key::{HashSeed, attribute};
 use crate::engine::policy::{OpenAttribute, Persona};
@@ -16,18 +18,22 @@ pub(crate) const VALUES: usize = 3;
 pub(crate) const FIRST: usize = ATTRIBUTES_MAX - VALUES;
 /// Characters of a shape.
 const SHAPE_MAX: usize = 24;
+/// Bytes of a shape, at most; names are worked on in so much room.
+const ROOM: usize = 4 * SHAPE_MAX;
 /// Letters of a stem, at least: fewer are no name.
 const STEM_LEAST: usize = 3;
 
 /// Short hashes of what an event tells of the account's nickname and avatar; 0 where it tells nothing.
 pub(crate) fn values(persona: &Persona, event: &Event<'_>, seed: HashSeed) -> [u16; VALUES] {
-    let hash = |text: &str| if text.is_empty() { 0 } else { short(&Value::Text(text.into()), seed) };
+    let hash = |text: &[u8]| if text.is_empty() { 0 } else { short_of(text, seed) };
     let nickname = match persona.nickname.as_ref().and_then(|of| find(of, event)) {
         Some(Value::Text(name)) => name.trim(),
         _ => "",
     };
     let avatar = persona.avatar.as_ref().and_then(|of| find(of, event));
-    [hash(&shape(nickname)), hash(&stem(nickname)), avatar.map_or(0, |avatar| short(avatar, seed))]
+    let mut room = [0; ROOM];
+    let shape = hash(shape(nickname, &mut room));
+    [shape, hash(&stem(nickname, &mut room)), avatar.map_or(0, |avatar| short(avatar, seed))]
 }
 
 fn find<'v>(of: &OpenAttribute, event: &'v Event<'_>) -> Option<&'v Value<'v>> {
@@ -38,7 +44,7 @@ fn find<'v>(of: &OpenAttribute, event: &'v Event<'_>) -> Option<&'v Value<'v>> {
 }
 
 /// Each character by its class: `Sunny4821` is `Aaaaa9999`.
-fn shape(name: &str) -> String {
+fn shape<'r>(name: &str, room: &'r mut [u8; ROOM]) -> &'r [u8] {
     let class = |c: char| match c {
         c if c.is_uppercase() => 'A',
         c if c.is_lowercase() => 'a',
@@ -47,16 +53,27 @@ fn shape(name: &str) -> String {
         c if c.is_whitespace() => ' ',
         c => c,
     };
-    name.chars().take(SHAPE_MAX).map(class).collect()
+    let mut len = 0;
+    for c in name.chars().take(SHAPE_MAX).map(class) {
+        len += c.encode_utf8(&mut room[len..]).len();
+    }
+    &room[..len]
 }
 
 /// The name without the number at its end, in small letters: `Sunny_4821` is `sunny`. Empty where that is no name.
-fn stem(name: &str) -> String {
+fn stem<'r>(name: &str, room: &'r mut [u8; ROOM]) -> Cow<'r, [u8]> {
     let stem = name.trim_end_matches(|c: char| !c.is_alphabetic());
     if stem.len() == name.len() || stem.chars().filter(|c| c.is_alphabetic()).count() < STEM_LEAST {
-        return String::new();
+        return Cow::Borrowed(&[]);
     }
-    stem.to_lowercase()
+    match room.get_mut(..stem.len()).filter(|_| stem.is_ascii()) {
+        Some(room) => {
+            room.copy_from_slice(stem.as_bytes());
+            room.make_ascii_lowercase();
+            Cow::Borrowed(room)
+        }
+        None => Cow::Owned(stem.to_lowercase().into_bytes()),
+    }
 }
 
 #[cfg(test)]
@@ -73,9 +90,13 @@ mod tests {
             ("\u{4f60}\u{597d}\u{554a}12", ("xxx99", "\u{4f60}\u{597d}\u{554a}")),
             ("", ("", "")),
         ] {
-            assert_eq!((shape(name).as_str(), stem(name).as_str()), expected, "{name}");
+            let (mut one, mut other) = ([0; ROOM], [0; ROOM]);
+            let told = (shape(name, &mut one), &*stem(name, &mut other));
+            assert_eq!(told, (expected.0.as_bytes(), expected.1.as_bytes()), "{name}");
         }
-        assert_eq!(shape(&"a".repeat(500)).len(), SHAPE_MAX);
+        let long = format!("{}7", "\u{4f60}".repeat(500));
+        assert_eq!(shape(&long, &mut [0; ROOM]), "x".repeat(SHAPE_MAX).as_bytes());
+        assert_eq!(*stem(&long, &mut [0; ROOM]), *"\u{4f60}".repeat(500).as_bytes());
     }
 
     #[test]

@@ -95,13 +95,17 @@ pub(crate) fn device(names: &[String], event: &Event<'_>, seed: HashSeed) -> [u1
 /// 16 bits of a value, never 0. A keyed hash, though a fast one: who finds two values that share it makes his devices
 /// look more alike, not less.
 pub(super) fn short(value: &Value<'_>, seed: HashSeed) -> u16 {
-    let hash = |bytes: &[u8]| xxhash_rust::xxh3::xxh3_64_with_seed(bytes, seed.0);
-    let hash = match value {
-        Value::Text(text) => hash(text.as_bytes()),
-        Value::Bool(b) => hash(&[1, u8::from(*b)]),
-        Value::Int(i) => hash(&i.to_le_bytes()),
-        Value::Double(d) => hash(&d.to_bits().to_le_bytes()),
-    };
+    match value {
+        Value::Text(text) => short_of(text.as_bytes(), seed),
+        Value::Bool(b) => short_of(&[1, u8::from(*b)], seed),
+        Value::Int(i) => short_of(&i.to_le_bytes(), seed),
+        Value::Double(d) => short_of(&d.to_bits().to_le_bytes(), seed),
+    }
+}
+
+/// The same of the bytes of a text.
+pub(super) fn short_of(bytes: &[u8], seed: HashSeed) -> u16 {
+    let hash = xxhash_rust::xxh3::xxh3_64_with_seed(bytes, seed.0);
     ((hash >> 48) as u16).max(1)
 }
 
