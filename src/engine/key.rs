@@ -27,9 +27,7 @@ impl std::fmt::Debug for HashSeed {
 impl HashSeed {
     /// Hash of one field's bytes.
     pub fn bytes(&self, bytes: &[u8]) -> u64 {
-        let mut hasher = SipHasher13::new_with_keys(self.0, self.1);
-        hasher.write(bytes);
-        hasher.finish()
+        SipHasher13::new_with_keys(self.0, self.1).hash(bytes)
     }
 
     /// Hash of an attribute: numbers and texts never meet (`1` is not `"1"`).

@@ -214,7 +214,7 @@ impl Engine {
             return;
         };
         let heard = plan.signals.iter().position(|cell| look.passes(cell.filter));
-        let mut slot = heard.map(|_| enter(plan, policy, table, dimension, look));
+        let slot = heard.map(|_| enter(plan, policy, table, dimension, look));
         if let (Some(first), Some(slot)) = (heard, slot) {
             if slot.is_guest() {
                 count_guest(&plan.signals, table, key, look);
@@ -233,12 +233,16 @@ impl Engine {
         if look.trusted || look.binding.as_ref().is_some_and(|binding| binding.verdict == Verdict::Block) {
             return;
         }
-        for (number, cells) in plan.limits.iter().enumerate() {
-            let rule = &policy.limits[cells.limit];
-            if rule.mode != Mode::Off && look.passes(cells.filter) {
-                let slot = *slot.get_or_insert_with(|| enter(plan, policy, table, dimension, look));
+        let asked = |cells: &LimitCells, look: &Look<'_>| {
+            policy.limits[cells.limit].mode != Mode::Off && look.passes(cells.filter)
+        };
+        let Some(first) = plan.limits.iter().position(|cells| asked(cells, look)) else { return };
+        let slot = slot.unwrap_or_else(|| enter(plan, policy, table, dimension, look));
+        let record = (table.cells(slot), table.spill());
+        for (number, cells) in plan.limits.iter().enumerate().skip(first) {
+            if asked(cells, look) {
                 let place = Place { dimension, limit: number, slot };
-                let limit = check(cells, policy, table, place, look);
+                let limit = check(cells, policy, record, place, look);
                 look.limits.push(limit);
             }
         }
@@ -346,10 +350,15 @@ fn observe<'e>(
 }
 
 /// What a limit says, over all its spans.
-fn check(cells: &LimitCells, policy: &Policy, table: &Table, place: Place, look: &mut Look<'_>) -> LimitLook {
+fn check(
+    cells: &LimitCells,
+    policy: &Policy,
+    (record, spill): (&[u32], &Spill),
+    place: Place,
+    look: &mut Look<'_>,
+) -> LimitLook {
     let rule = &policy.limits[cells.limit];
     let cost = rule.cost.as_ref().and_then(|cost| cost.eval(&look.slots)).map_or(1, weight);
-    let (record, spill) = (table.cells(place.slot), table.spill());
     let mut refusal: Option<Refusal> = None;
     for (limit, cell) in &cells.spans {
         let check = limit.check(cell.of(record), spill, look.at, cost);

@@ -62,8 +62,9 @@ impl<'e> Drive<'e> {
     ) -> usize {
         let some = lines.take(Ahead::EVENTS);
         let limits = &self.options.limits;
-        let together: Vec<_> =
-            some.map(|line| decode_with(&mut self.spare, Some(line), &[], limits)).collect();
+        // At its full length at once: what is decoded is too large to be moved about.
+        let mut together = Vec::with_capacity(Ahead::EVENTS);
+        together.extend(some.map(|line| decode_with(&mut self.spare, Some(line), &[], limits)));
         let events = together.iter().map(|decoded| decoded.as_ref().ok().map(|decoded| &decoded.event));
         self.ahead.look(self.engine, events);
         for (index, decoded) in together.iter().enumerate() {

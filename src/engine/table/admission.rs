@@ -17,8 +17,6 @@ use super::{Entry, LOBBY, NEIGHBOURS, Seen, Slot, Table, TableSpec, hash_of, seg
 use crate::engine::slab::BlockRef;
 use crate::engine::time::{Span, Timestamp};
 
-/// The lobby takes as much as one sketch of the overflow, and has so many places at least.
-const LEAST_GUESTS: u64 = 16;
 /// The same as [`NEIGHBOURS`] for a key that comes for the first time and can only take the place of a dead record.
 const NEIGHBOURS_OF_NEW: usize = 4;
 
@@ -30,18 +28,12 @@ impl Table {
         let mut table = Self::new(spec);
         let overflow = Overflow::new(windows, table.spec.budget_bytes);
         table.overflow = Some(overflow);
-        table.set_guests_max();
+        table.set_room();
         let beside = table.guests_max * (table.arena.record_bytes() + PLACE_BYTES);
         let least = table.spec.least_bytes() + beside + table.overflow.as_ref().map_or(0, Overflow::bytes);
         table.spec.budget_bytes = table.spec.budget_bytes.max(least);
+        table.set_room();
         table
-    }
-
-    /// Works out how many places the lobby has.
-    pub(super) fn set_guests_max(&mut self) {
-        let record = self.arena.record_bytes() + PLACE_BYTES;
-        let guests = |overflow: &Overflow| (overflow.sketch_bytes() / record).max(LEAST_GUESTS);
-        self.guests_max = self.overflow.as_ref().map_or(0, guests);
     }
 
     /// What is known of keys without a record, in a table that admits.
@@ -55,8 +47,9 @@ impl Table {
     }
 
     /// How often a key came while it had no record, as far as is known.
+    #[inline]
     pub(super) fn known(&self, key: u64, now: Timestamp) -> Estimate {
-        let overflow = self.overflow.as_ref();
+        let overflow = self.overflow.as_ref().filter(|overflow| overflow.is_used());
         overflow.map_or_else(Estimate::default, |overflow| overflow.estimate(self.spec.idle, key, now))
     }
 
@@ -121,6 +114,7 @@ impl Table {
     }
 
     /// The record of a guest, dead or alive.
+    #[inline]
     fn waiting(&self, key: u64) -> Option<u32> {
         self.index[LOBBY].find(hash_of(key), |number| self.arena.key(number) == key)
     }
@@ -137,6 +131,7 @@ impl Table {
     }
 
     /// Takes the record of a guest out of the lobby, with what it counted, and touches it; a dead one is removed.
+    #[inline]
     pub(super) fn leave_lobby(&mut self, key: u64, now: Timestamp) -> Option<u32> {
         let number = self.waiting(key)?;
         if self.is_dead(number, now) {

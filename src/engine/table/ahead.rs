@@ -23,7 +23,10 @@ impl Table {
         let number = self.index[segment_of(key)].find(hash_of(key), |_| true);
         match number {
             Some(number) => prefetch(self.arena.record(number)),
-            None => self.overflow.iter().for_each(|overflow| overflow.prefetch(self.spec.idle, key)),
+            None => {
+                let overflow = self.overflow.iter().filter(|overflow| overflow.is_used());
+                overflow.for_each(|overflow| overflow.prefetch(self.spec.idle, key));
+            }
         }
         Seen(number.unwrap_or_default())
     }

@@ -7,6 +7,8 @@
 //!
 //! While a cut is under way a [`Watch`] is told of every place before it changes, in [`Segment::set`].
 
+use std::ops::ControlFlow;
+
 use crate::engine::cut::{Array, Damaged, Place, Room, Watch, entries_of};
 use crate::engine::prefetch::prefetch_line;
 
@@ -74,26 +76,25 @@ impl Segment {
     /// The first record from the home of `hash` on that has this hash and `is_it`.
     #[inline]
     pub(super) fn find(&self, hash: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
-        if self.places.is_empty() {
+        if self.len == 0 {
             return None;
         }
-        let mut place = self.home(hash);
-        loop {
-            match self.places[place] {
-                [_, 0] => return None,
-                [held, number] if held == hash && is_it(number) => return Some(number),
-                _ => place = self.next(place),
-            }
-        }
+        let (before, after) = self.places.split_at(self.home(hash));
+        let end = after.iter().chain(before).try_for_each(|[held, number]| match number {
+            0 => ControlFlow::Break(None),
+            _ if *held == hash && is_it(*number) => ControlFlow::Break(Some(*number)),
+            _ => ControlFlow::Continue(()),
+        });
+        end.break_value().flatten()
     }
 
     /// Puts a record in; there must be a free place.
     pub(super) fn insert(&mut self, hash: u32, number: u32) {
-        let mut place = self.home(hash);
-        while self.places[place][1] != 0 {
-            place = self.next(place);
-        }
-        self.set(place, [hash, number]);
+        let home = self.home(hash);
+        let is_free = |[_, number]: &[u32; PLACE_WORDS]| *number == 0;
+        let behind = self.places[home..].iter().position(is_free).map(|free| home + free);
+        let place = behind.or_else(|| self.places[..home].iter().position(is_free));
+        self.set(place.expect("there is a free place"), [hash, number]);
         self.len += 1;
     }
 

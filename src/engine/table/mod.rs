@@ -135,6 +135,8 @@ pub struct Table {
     overflow: Option<Overflow>,
     /// Places of the lobby.
     guests_max: u64,
+    /// What the lobby's places and the overflow leave of the budget, bytes.
+    room: u64,
     /// The record that had to go last: its key, when it was touched, its cells. Valid until the next insertion.
     displaced: (u64, Timestamp, Vec<u32>),
     /// Records made, and events not admitted, since [`Table::take_made`] was asked last.
@@ -152,6 +154,7 @@ impl Table {
     pub fn new(mut spec: TableSpec) -> Self {
         spec.budget_bytes = spec.budget_bytes.max(spec.least_bytes());
         Self {
+            room: spec.budget_bytes,
             index: vec![Segment::default(); SEGMENTS + 1],
             arena: Arena::new(stride(spec.words)),
             places: (SEGMENTS * FIRST_CAPACITY) as u64,
@@ -179,7 +182,7 @@ impl Table {
             (Some(new), Some(old)) => Some(new.succeeding(old)),
             (new, _) => new,
         };
-        self.set_guests_max();
+        self.set_room();
         self
     }
 
@@ -419,8 +422,7 @@ impl Table {
 
     /// Makes a record that is not in the index yet.
     fn begin(&mut self, key: u64, now: Timestamp) -> u32 {
-        let number = self.arena.take(key);
-        mark::begin(self.arena.record_mut(number), now);
+        let number = self.arena.take(key, |record| mark::begin(record, now));
         self.oldest = self.oldest.min(now);
         self.oldest_swept = self.oldest_swept.min(now);
         self.made = self.made.saturating_add(1);

@@ -37,6 +37,8 @@ const SHORTEST: i64 = 1000;
 pub struct Overflow {
     sketches: Vec<Sketch>,
     blocks: usize,
+    /// Whether any sketch is in use.
+    used: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,7 +86,7 @@ impl Overflow {
         let part = PART.max(MOST_IN_ALL * windows.len() as u64);
         let blocks = (budget_bytes / part / (BLOCK_WORDS as u64 * 4)).max(1);
         let sketch = |window: Span| Sketch { window: millis(window), words: Vec::new(), watch: None };
-        Self { sketches: windows.into_iter().map(sketch).collect(), blocks: blocks as usize }
+        Self { sketches: windows.into_iter().map(sketch).collect(), blocks: blocks as usize, used: false }
     }
 
     /// Takes over the sketches of another one for the windows and size that both have.
@@ -97,6 +99,7 @@ impl Overflow {
                 }
             }
         }
+        self.used = self.sketches.iter().any(Sketch::is_used);
         self
     }
 
@@ -116,13 +119,14 @@ impl Overflow {
     }
 
     /// Whether anything was ever counted.
+    #[inline]
     pub fn is_used(&self) -> bool {
-        self.sketches.iter().any(|sketch| !sketch.words.is_empty())
+        self.used
     }
 
     /// What is known of a key at `at`, over at least `window`; nothing when no sketch has that window.
     pub fn estimate(&self, window: Span, key: u64, at: Timestamp) -> Estimate {
-        let Some(sketch) = self.sketch(window).filter(|sketch| !sketch.words.is_empty()) else {
+        let Some(sketch) = self.sketch(window).filter(|sketch| sketch.is_used()) else {
             return Estimate::default();
         };
         let (now, place) = (sketch.generation(at), Place::of(key, self.blocks));
@@ -145,7 +149,7 @@ impl Overflow {
 
     /// Asks the processor to load what is known of a key.
     pub fn prefetch(&self, window: Span, key: u64) {
-        if let Some(sketch) = self.sketch(window).filter(|sketch| !sketch.words.is_empty()) {
+        if let Some(sketch) = self.sketch(window).filter(|sketch| sketch.is_used()) {
             prefetch_line(&sketch.words[Place::of(key, self.blocks).range()]);
         }
     }
@@ -178,8 +182,9 @@ impl Overflow {
         let (blocks, place) = (self.blocks, Place::of(key, self.blocks));
         let wanted = millis(window);
         let Some(sketch) = self.sketches.iter_mut().find(|sketch| sketch.window == wanted) else { return };
-        if sketch.words.is_empty() {
+        if !sketch.is_used() {
             sketch.words = vec![0; blocks * BLOCK_WORDS];
+            self.used = true;
         }
         let now = sketch.generation(at);
         let block = sketch.block_mut(place);
@@ -198,6 +203,10 @@ impl Overflow {
 }
 
 impl Sketch {
+    fn is_used(&self) -> bool {
+        !self.words.is_empty()
+    }
+
     /// The words of a block, to change them: the only way to.
     fn block_mut(&mut self, place: Place) -> &mut [u32] {
         let block = &mut self.words[place.range()];

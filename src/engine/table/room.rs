@@ -6,6 +6,9 @@
 use super::index::{FIRST_CAPACITY, PLACE_BYTES};
 use super::{Overflow, Table};
 
+/// The lobby takes as much as one sketch of the overflow, and has so many places at least.
+const LEAST_GUESTS: u64 = 16;
+
 impl Table {
     /// Whether there is room for one more record in a segment, which may grow for it.
     #[inline]
@@ -13,8 +16,7 @@ impl Table {
         let part = &self.index[segment];
         // The room of an empty segment is kept.
         let records = self.records_with(1 - u32::from(part.len() == 0));
-        self.bytes_for(records, self.places) <= self.room()
-            && (!part.is_full() || self.grow(segment, records))
+        self.bytes_for(records, self.places) <= self.room && (!part.is_full() || self.grow(segment, records))
     }
 
     /// Gives a segment more places; false when the budget, with so many records, forbids it.
@@ -23,7 +25,7 @@ impl Table {
         let part = &mut self.index[segment];
         let (old, new) = (part.capacity().max(FIRST_CAPACITY) as u64, part.next_capacity());
         let places = self.places - old + new as u64;
-        if self.bytes_for(records, places) > self.room() {
+        if self.bytes_for(records, places) > self.room {
             return false;
         }
         self.index[segment].grow(new);
@@ -42,9 +44,12 @@ impl Table {
         records * self.arena.record_bytes() + places * PLACE_BYTES
     }
 
-    /// The budget less what the lobby's places and the overflow will need.
-    fn room(&self) -> u64 {
+    /// Works out how many places the lobby has, and what its places and the overflow leave of the budget.
+    pub(super) fn set_room(&mut self) {
+        let record = self.arena.record_bytes() + PLACE_BYTES;
+        let guests = |overflow: &Overflow| (overflow.sketch_bytes() / record).max(LEAST_GUESTS);
+        self.guests_max = self.overflow.as_ref().map_or(0, guests);
         let overflow = self.overflow.as_ref().map_or(0, Overflow::bytes);
-        self.spec.budget_bytes - overflow - self.guests_max * PLACE_BYTES
+        self.room = self.spec.budget_bytes.saturating_sub(overflow + self.guests_max * PLACE_BYTES);
     }
 }

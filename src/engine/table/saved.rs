@@ -71,6 +71,7 @@ impl Table {
             not_admitted,
             overflow,
             guests_max: _,
+            room: _,
             displaced: _,
             made,
             cursor,
@@ -120,7 +121,7 @@ impl Table {
         (table.expired, table.evicted) = Saved::load(from)?;
         table.not_admitted = Saved::load(from)?;
         table.overflow = bool::load(from)?.then(|| Overflow::load(from, part, awaited)).transpose()?;
-        table.set_guests_max();
+        table.set_room();
         (table.made, table.cursor) = Saved::load(from)?;
         (table.oldest, table.oldest_swept) = Saved::load(from)?;
         table.spill = Spill::load(from, table.spec.spill_bytes, part, awaited)?;

@@ -26,7 +26,7 @@ impl Overflow {
 
     /// Takes down what is not in the pages.
     pub(crate) fn save(&self, to: &mut Writer) {
-        let Self { sketches, blocks } = self;
+        let Self { sketches, blocks, used: _ } = self;
         blocks.save(to);
         to.push(sketches.len() as u32);
         for Sketch { window, words, watch: _ } in sketches {
@@ -45,13 +45,14 @@ impl Overflow {
             }
             sketches.push(Sketch { window, words: Vec::new(), watch: None });
         }
-        Ok(Self { sketches, blocks })
+        Ok(Self { sketches, blocks, used: false })
     }
 
     /// Takes an awaited sketch.
     pub(crate) fn fill(&mut self, array: &Array) -> Result<(), Damaged> {
         let sketch = self.sketches.get_mut(array.place().unit as usize).ok_or(Damaged)?;
         sketch.words = array.words().flatten().copied().collect();
+        self.used |= sketch.is_used();
         Ok(())
     }
 }
