@@ -59,6 +59,11 @@ pub fn markdown(findings: &Findings, gate: Option<(&Gate, &[Ruling])>) -> String
         ));
     }
     rules(findings, &mut line);
+    if let Some(origin) = &ran.origin {
+        line("");
+        let rows = origin.rows(ran.passed.warm_up);
+        rows.iter().for_each(|[name, value]| line(&format!("- {}: {}", cell(name), cell(value))));
+    }
     let unread: u64 = findings.faults.counts.values().sum();
     line("");
     line(&format!(

@@ -113,6 +113,7 @@ impl PromoteArgs {
             input: self.input.clone(),
             from: self.from.clone(),
             follow_journal: false,
+            checkpoints: None,
             config: self.versions.config.clone(),
             policy: Some(self.candidate.clone()),
             against: against.into_iter().collect(),
