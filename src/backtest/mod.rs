@@ -15,6 +15,7 @@
 //! accounts, and by 12 bytes an event.
 
 mod actor;
+mod beside;
 mod contrast;
 mod costs;
 mod figures;
@@ -36,6 +37,7 @@ mod top;
 mod weighed;
 
 pub use self::actor::{Mask, Name};
+pub use self::beside::Beside;
 pub use self::costs::{Costs, Spoken};
 pub use self::figures::{FIGURES, Figure, Known, Value, Values};
 pub use self::findings::Findings;
