@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::figures::reviews;
 use super::findings::Findings;
 use super::gate::{Gate, Ruling};
-use super::sections::{accounts, part, share};
+use super::sections::{NOW_AND_THEN, accounts, part, share};
 use crate::engine::verdict::Verdict;
 
 /// Rules that are told.
@@ -28,6 +28,10 @@ pub fn markdown(findings: &Findings, gate: Option<(&Gate, &[Ruling])>) -> String
     }
     let span = ran.passed.span.map_or("no events".to_owned(), |(first, last)| format!("{first} to {last}"));
     line(&format!("{} events, {span}. Policy `{}`.", ran.passed.inside, candidate.ledger.policy.hash));
+    if !ran.contrasts.is_empty() {
+        line("");
+        line(NOW_AND_THEN.trim_end());
+    }
     for (number, contrast) in ran.contrasts.iter().enumerate() {
         let other = &ran.seats[number + 1];
         let flips = contrast.count(|now, then| now != then);

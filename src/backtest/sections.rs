@@ -16,6 +16,9 @@ use crate::engine::verdict::Verdict;
 use crate::evaluate::report::{detection, percent};
 use crate::report::{Chart, Line, Section, X, Y};
 
+/// What two words mean in all of a report.
+pub(super) const NOW_AND_THEN: &str =
+    "Now: a policy that the candidate is held against (--against). Then: the candidate (--policy). ";
 /// Accounts shown on a page.
 const AFFECTED_SHOWN: usize = 50;
 /// Buckets of time shown in the table beside the chart.
@@ -106,10 +109,14 @@ fn in_short(findings: &Findings) -> Section {
         });
         row("- accounts newly let through", accounts(&contrast.newly_freed));
     }
-    Section::table("In short", &["", ""], rows).noted(
-        "Verdicts are those first told; corrections made later are counted apart. A review is a case that is opened, or an \
-         account with a held event.",
-    )
+    let words = match ran.contrasts.is_empty() {
+        true => "",
+        false => NOW_AND_THEN,
+    };
+    Section::table("In short", &["", ""], rows).noted(format!(
+        "{words}Verdicts are those first told; corrections made later are counted apart. A review is a case that is opened, \
+         or an account with a held event.",
+    ))
 }
 
 fn matrix(contrast: &Contrast, name: &str) -> Section {

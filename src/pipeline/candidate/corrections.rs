@@ -87,6 +87,7 @@ impl Corrections {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Pair;
     use super::*;
     use crate::stream::Topic;
 
@@ -94,7 +95,7 @@ mod tests {
         Coordinates { topic: Topic::Interactions, partition: 0, offset }
     }
 
-    fn told(compared: &Compared) -> Vec<((Option<Verdict>, Option<Verdict>), u64)> {
+    fn told(compared: &Compared) -> Vec<(Pair, u64)> {
         compared.corrections().collect()
     }
 
