@@ -4,9 +4,10 @@
 //! `cargo bench --bench backtest -- [events] [users]` (1,000,000 events and five times as many, of 100,000 users, unless
 //! told). Each length runs in a process of its own, so that its peak is its own. CPU time, not wall time.
 //!
-//! What grows from one length to the other is engine state, within the budgets of the policies: the trail of crowds, which
-//! fills up to its budget as long as the retroactive window goes on, and counters of targets that come back less often than
-//! their records are kept. It is printed by table, and `beside_state_mb` is all other memory: that is what must be alike.
+//! What grows from one length to the other is engine state within the budgets of the policies, printed by table: the trail
+//! of crowds is a ring that grows to half of `retroactive.budget` (64 MB a policy) and then overwrites itself, and counters of
+//! targets come to all targets that are seen while records are kept. `beside_state_mb` is all other memory, the
+//! allocator's room included: that is what must be alike.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

@@ -25,7 +25,7 @@ fn main() {
     let users = std::env::args().find_map(|argument| argument.parse().ok()).unwrap_or(100_000_u64);
     let files = weir::config::standard::files();
     let mut more = files.clone();
-    let window = "version: 1\nlimits:\n  - { id: more, key: [user], window: 7m, max: 900, verdict: demote, code: M, text: t, \
+    let window = "version: 1\nlimits:\n  - { id: more, key: [user, action], window: 7m, max: 900, verdict: demote, code: M, text: t, \
                   source: s, owner: o }\n";
     more.push(("more.yaml".to_owned(), window.to_owned()));
     let [policy, more] = [&files, &more].map(|files| load(files).expect("it is valid").policy);
