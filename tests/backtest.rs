@@ -394,6 +394,10 @@ fn the_report_is_one_file_that_names_can_do_nothing_to() {
         [event("1", 0, hostile, "comment", "198.51.100.7"), event("</script>", 1, "bob", "comment", "")];
     place.file("events.jsonl", lines.join("\n").replace(r#","ip":"""#, ""));
     let (_, ran) = place.found(&[&SMALL[..], &["--report", "out.html", "--markdown", "out.md"]].concat());
+    for told in [ran.out.clone(), place.read("out.html"), place.read("out.md")] {
+        let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(told.matches("the candidate (--policy)").count(), 1, "{told}");
+    }
     assert_eq!(ran.code, 0, "{}", ran.err);
     let page = place.read("out.html");
     for bad in

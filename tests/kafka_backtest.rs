@@ -173,6 +173,8 @@ fn passed_over(weir: &Instance, range: &str, topic: &str) {
     let then: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let empty = serde_json::json!([{ "policy": "then", "counters": ["brand-new"] }]);
     assert_eq!(then["began"]["began_empty"], empty);
+    // What both count goes on alike: the limit that is new refuses nothing.
+    assert_eq!(then["policies"][0]["verdicts"], then["policies"][1]["verdicts"]);
     let text = weir.command(&[&words[..], &["--report", "r.html", "--markdown", "r.md"]].concat());
     let text = String::from_utf8_lossy(&text.stdout).into_owned();
     for told in [text, read(&weir.path("r.html")), read(&weir.path("r.md"))] {

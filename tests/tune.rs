@@ -90,6 +90,9 @@ fn the_patch_is_a_policy_in_shadow() {
     let rules = found["policies"][0]["rules"].as_array().expect("a list");
     let rule = rules.iter().find(|rule| rule["id"] == "suggested-acts").expect("it is there");
     assert_eq!((&rule["hits"], &rule["shadow"], &rule["mode"]), (&json!(0), &json!(25), &json!("shadow")));
+
+    let piped = place.run_with(&["suggest", "--input", "-", "--policy", "p"], "");
+    assert!(piped.code == 2 && piped.err.contains("read twice: it must be a file"), "{}", piped.err);
 }
 
 /// Five likes of ann within a minute: of these 4, 3, 2 and none are above 1, 2, 3 and 10 a minute; eve is demoted anyway.

@@ -30,7 +30,8 @@ pub fn markdown(findings: &Findings, gate: Option<(&Gate, &[Ruling])>) -> String
     line(&format!("{} events, {span}. Policy `{}`.", ran.passed.inside, candidate.ledger.policy.hash));
     if !ran.contrasts.is_empty() {
         line("");
-        line(NOW_AND_THEN.trim_end());
+        let words = NOW_AND_THEN.map(|(word, what)| format!("{word}: {what}"));
+        line(&format!("{}.", words.join("; ")));
     }
     for (number, contrast) in ran.contrasts.iter().enumerate() {
         let other = &ran.seats[number + 1];

@@ -119,3 +119,43 @@ fn counters(policy: &Policy) -> impl Iterator<Item = (u64, &str)> {
         .flat_map(|limit| limit.spans.iter().map(|span| (span.identity, limit.info.id.as_str())));
     signals.chain(spans)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::policy::load::load;
+
+    fn policy(max: u32, window: &str, more: &str) -> std::sync::Arc<Policy> {
+        let text = format!(
+            "version: 1\nsignals:\n  - {{ name: acts, key: [user], window: {window}, count: {{}}, doc: d }}\nlimits:\n  - {{ id: \
+             pace, key: [user], window: 1m, max: {max}, verdict: hold, code: P, text: t, source: s, owner: o }}\n{more}"
+        );
+        load(&[("p.yaml".to_owned(), text)]).unwrap_or_else(|problems| panic!("{}", problems[0])).policy
+    }
+
+    #[test]
+    fn a_threshold_keeps_its_counter_and_a_window_does_not() {
+        let before = policy(3, "1h", "");
+        assert_eq!(begins_empty(&before, &policy(9, "1h", "")), Vec::<String>::new());
+        assert_eq!(begins_empty(&before, &policy(3, "2h", "")), ["acts"]);
+        let more = "  - { id: more, key: [user, action], window: 1m, max: 9, verdict: hold, code: M, text: t, source: s, owner: o, \
+                    blast_radius: { accounts: 5, within: 1h } }\n";
+        assert_eq!(begins_empty(&before, &policy(3, "1h", more)), ["budget of more", "more"]);
+        assert_eq!(begins_empty(&policy(3, "1h", more), &before), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_was_used_and_passed_over_is_told() {
+        let at = Timestamp::from_millis(1_750_000_000_000);
+        let origin = Origin {
+            checkpoint: Some(Cut::new(7, at, at, "abc")),
+            passed_over: vec![PassedOver { generation: Some(8), why: "it stands behind".to_owned() }],
+            began_empty: vec![BeganEmpty { policy: "new".to_owned(), counters: vec!["acts".to_owned()] }],
+        };
+        let rows = origin.rows(12);
+        assert_eq!(rows[0], ["began from", "checkpoint 7, cut at 2025-06-15T15:06:40.000Z"]);
+        assert_eq!(rows[3], ["events after it, applied untold", "12"]);
+        assert_eq!(rows[4], ["checkpoint 8 passed over", "it stands behind"]);
+        assert_eq!(rows[5], ["began empty in new", "acts"]);
+    }
+}

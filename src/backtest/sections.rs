@@ -17,8 +17,10 @@ use crate::evaluate::report::{detection, percent};
 use crate::report::{Chart, Line, Section, X, Y};
 
 /// What two words mean in all of a report.
-pub(super) const NOW_AND_THEN: &str =
-    "Now: a policy that the candidate is held against (--against). Then: the candidate (--policy). ";
+pub(super) const NOW_AND_THEN: [(&str, &str); 2] = [
+    ("now", "a policy that the candidate is held against (--against)"),
+    ("then", "the candidate (--policy)"),
+];
 /// Accounts shown on a page.
 const AFFECTED_SHOWN: usize = 50;
 /// Buckets of time shown in the table beside the chart.
@@ -81,6 +83,9 @@ fn in_short(findings: &Findings) -> Section {
     let mut rows = Vec::new();
     let mut row = |name: &str, value: String| rows.push(vec![name.to_owned(), value]);
     let time = |at: Option<Timestamp>| at.map_or("-".to_owned(), |at| at.to_string());
+    if !ran.contrasts.is_empty() {
+        NOW_AND_THEN.iter().for_each(|(word, what)| row(word, (*what).to_owned()));
+    }
     row("events that count", ran.passed.inside.to_string());
     row("first", time(ran.passed.span.map(|(first, _)| first)));
     row("last", time(ran.passed.span.map(|(_, last)| last)));
@@ -109,14 +114,10 @@ fn in_short(findings: &Findings) -> Section {
         });
         row("- accounts newly let through", accounts(&contrast.newly_freed));
     }
-    let words = match ran.contrasts.is_empty() {
-        true => "",
-        false => NOW_AND_THEN,
-    };
-    Section::table("In short", &["", ""], rows).noted(format!(
-        "{words}Verdicts are those first told; corrections made later are counted apart. A review is a case that is opened, \
-         or an account with a held event.",
-    ))
+    Section::table("In short", &["", ""], rows).noted(
+        "Verdicts are those first told; corrections made later are counted apart. A review is a case that is opened, or an \
+         account with a held event.",
+    )
 }
 
 fn matrix(contrast: &Contrast, name: &str) -> Section {
