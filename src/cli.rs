@@ -24,6 +24,8 @@ pub mod exit {
     pub const USAGE: u8 = 2;
     /// The condition of `--fail-on` holds, or a candidate is over its budget.
     pub const GATE: u8 = 3;
+    /// Nothing in the input could be decided (`EX_DATAERR`).
+    pub const DATA: u8 = 65;
     /// Kafka cannot be reached (`EX_UNAVAILABLE`).
     pub const KAFKA: u8 = 69;
     /// The configuration or the policy is wrong (`EX_CONFIG`).
@@ -34,6 +36,7 @@ mod backtest;
 mod ban;
 mod checkpoint;
 mod evaluate;
+mod events;
 mod explain;
 mod export;
 mod lint;
@@ -46,6 +49,7 @@ pub use self::backtest::{BacktestArgs, FromTopic, RangeArgs, ReadingArgs};
 pub use self::ban::{BanAction, BanArgs, Signature};
 pub use self::checkpoint::{CheckpointAction, CheckpointArgs, StateArgs};
 pub use self::evaluate::{EvaluateArgs, EventFormat, LabelKind, Seeds};
+pub use self::events::EventsArgs;
 pub use self::explain::ExplainArgs;
 pub use self::export::ExportArgs;
 pub use self::lint::{LintArgs, MapArgs};
@@ -60,6 +64,7 @@ Exit codes:
   1   it did not, for the reason told
   2   the command line makes no sense
   3   the condition of `weir backtest --fail-on` holds, or `weir policy promote` refuses
+  65  nothing in the input of `weir replay` could be decided
   69  Kafka cannot be reached
   78  the configuration or the policy is wrong";
 
@@ -175,11 +180,12 @@ Examples:
   weir demo --headless --seconds 30 --format json  only the figures, as JSON, at the end";
 
 const REPLAY_HELP: &str = "\
-One event a line in, one decision a line out, in the same order; statistics go to stderr.
+One event a line in, one decision a line out, in the same order; statistics go to stderr. Files may be gzip or zstd. It ends with
+65 when there were lines and none could be decided.
 
 Examples:
   weir replay --input events.jsonl --output decisions.jsonl
-  zstdcat day.jsonl.zst | weir replay --input - --output - | jq 'select(.verdict != \"allow\")'
+  weir replay --input day.jsonl.zst --output - | jq 'select(.verdict != \"allow\")'
   weir replay --input events.jsonl --output /dev/null --policy my-policy --stats json";
 
 const CHECK_HELP: &str = "\
@@ -305,7 +311,7 @@ pub struct DemoArgs {
 /// `weir replay`
 #[derive(Clone, Debug, Args)]
 pub struct ReplayArgs {
-    /// Events, one JSON object a line; `-` is stdin
+    /// Events, one JSON object a line, plain, gzip or zstd; `-` is stdin
     #[arg(long, value_name = "FILE")]
     pub input: FileOrStandard,
     /// Decisions, one JSON object a line; `-` is stdout

@@ -51,6 +51,7 @@ const CHECKPOINT_TIME: &str = "weir_checkpoint_timestamp_seconds";
 const CHECKPOINT_BYTES: &str = "weir_checkpoint_bytes";
 const CHECKPOINT_DURATION: &str = "weir_checkpoint_seconds";
 const CANDIDATE: &str = "weir_candidate_decisions_total";
+const CANDIDATE_CORRECTIONS: &str = "weir_candidate_corrections_total";
 const CANDIDATE_RUNNING: &str = "weir_candidate_running";
 const CANDIDATE_SINCE: &str = "weir_candidate_since_timestamp_seconds";
 const CANDIDATE_BYTES: &str = "weir_candidate_state_bytes";
@@ -145,6 +146,10 @@ pub const ALL: &[Metric] = &[
     counts(
         CANDIDATE,
         "Events by the live verdict and the candidate's (`none`: not decided, such as a duplicate to one of both).",
+    ),
+    counts(
+        CANDIDATE_CORRECTIONS,
+        "Events of which a decision was corrected, by the verdict live and by the candidate's (`none`: not within a minute of the other).",
     ),
     shows(CANDIDATE_RUNNING, "1 while a candidate policy runs beside the live one, 0 after it failed."),
     shows(
@@ -266,6 +271,12 @@ pub fn decisions(verdict: Verdict, n: u64) {
 pub fn candidate(live: Option<Verdict>, candidate: Option<Verdict>, n: u64) {
     let name = |verdict: Option<Verdict>| verdict.map_or("none", Verdict::name);
     counter!(CANDIDATE, "live" => name(live), "candidate" => name(candidate)).increment(n);
+}
+
+/// Of `n` events the live policy and the candidate corrected a decision to this.
+pub fn candidate_corrects(live: Option<Verdict>, candidate: Option<Verdict>, n: u64) {
+    let name = |verdict: Option<Verdict>| verdict.map_or("none", Verdict::name);
+    counter!(CANDIDATE_CORRECTIONS, "live" => name(live), "candidate" => name(candidate)).increment(n);
 }
 
 /// The candidate runs, since its state was copied at this time of the stream; `None` when it failed.

@@ -1,14 +1,15 @@
 //! `weir backtest` as it is typed, over small files whose findings were worked out by hand, and over the simulator.
 
+#[path = "support/place.rs"]
+mod place;
+
 use std::fmt::Write as _;
-use std::fs;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
+use place::Place;
 use serde_json::{Value as Json, json};
-use tempfile::TempDir;
 use weir::backtest::{Part, Pass, Range, Side, Thin, Who};
 use weir::config::standard;
 use weir::engine::Engine;
@@ -20,51 +21,6 @@ use weir::replay::{Options, Panel, Record, Turn};
 use weir::sim::{Traffic, scenario};
 use weir::stream::{Embedded, Feed, Topic, TopicNames};
 use weir::wire::interaction::{DecodeLimits, decode};
-
-struct Ran {
-    code: i32,
-    out: String,
-    err: String,
-}
-
-struct Place(TempDir);
-
-impl Place {
-    fn new() -> Place {
-        Place(tempfile::tempdir().expect("a temporary folder"))
-    }
-
-    fn file(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
-        let path = self.0.path().join(name);
-        fs::create_dir_all(path.parent().expect("a folder")).expect("writable");
-        fs::write(&path, text).expect("writable");
-        path
-    }
-
-    fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.0.path().join(name)).expect("it was written")
-    }
-
-    fn run(&self, args: &[&str]) -> Ran {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
-        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("WEIR_")) {
-            command.env_remove(name);
-        }
-        let args = std::iter::once("backtest").chain(args.iter().copied());
-        let ran =
-            command.args(args).current_dir(self.0.path()).stdin(Stdio::null()).output().expect("it runs");
-        let text = |bytes| String::from_utf8(bytes).expect("all that is said is UTF-8");
-        Ran { code: ran.status.code().expect("it ended"), out: text(ran.stdout), err: text(ran.stderr) }
-    }
-
-    /// Runs it and reads what it found.
-    fn found(&self, args: &[&str]) -> (Json, Ran) {
-        let ran = self.run(&[args, &["--json", "found.json"]].concat());
-        let text = fs::read_to_string(self.0.path().join("found.json"));
-        let text = text.unwrap_or_else(|error| panic!("{error}: {}", ran.err));
-        (serde_json::from_str(&text).expect("JSON"), ran)
-    }
-}
 
 /// A limit that rejects what is more than `max` a minute.
 fn limit(max: u32) -> String {
@@ -139,7 +95,7 @@ const SMALL: [&str; 6] = ["--input", "events.jsonl", "--policy", "then", "--agai
 
 #[test]
 fn the_matrix_is_the_one_worked_out_by_hand() {
-    let place = Place::new();
+    let place = Place::of(&["backtest"]);
     small(&place);
     let (found, ran) = place.found(&SMALL);
     assert_eq!(ran.code, 0, "{}", ran.err);
@@ -168,7 +124,7 @@ fn the_matrix_is_the_one_worked_out_by_hand() {
 
 #[test]
 fn each_rule_is_counted_with_its_accounts_and_whom_it_speaks_with() {
-    let place = Place::new();
+    let place = Place::of(&["backtest"]);
     small(&place);
     let (found, _) = place.found(&SMALL);
     let rules = found["policies"][0]["rules"].as_array().expect("a list");
@@ -185,7 +141,7 @@ fn each_rule_is_counted_with_its_accounts_and_whom_it_speaks_with() {
 
 #[test]
 fn the_gate_has_an_exit_code_of_its_own() {
-    let place = Place::new();
+    let place = Place::of(&["backtest"]);
     small(&place);
     let run = |gate: &str| place.run(&[&SMALL[..], &["--fail-on", gate]].concat());
     let shut = run("new_holds > 0.1%");
@@ -207,7 +163,7 @@ fn the_gate_has_an_exit_code_of_its_own() {
 
 #[test]
 fn several_policies_go_through_one_pass() {
-    let place = Place::new();
+    let place = Place::of(&["backtest"]);
     small(&place);
     place.file("lax/p.yaml", format!("version: 1\nlimits:\n{}", limit(100)));
     let (found, ran) = place.found(&[&SMALL[..], &["--against", "lax", "--against", "then"]].concat());
@@ -233,10 +189,10 @@ fn several_policies_go_through_one_pass() {
 
 #[test]
 fn what_cannot_be_read_is_told_with_its_place_and_the_rest_is_done() {
-    let place = Place::new();
+    let place = Place::of(&["backtest"]);
     small(&place);
     let (found, ran) = place.found(&SMALL);
-    assert!(ran.err.contains("events.jsonl:4: malformed_json"), "{}", ran.err);
+    assert!(ran.err.contains("events.jsonl:4:9: malformed_json"), "{}", ran.err);
     assert_eq!(found["not_read"]["counts"], json!({"malformed_json": 1}));
 
     // A file that is cut off: what was whole is decided.
@@ -284,7 +240,7 @@ fn what_cannot_be_read_is_told_with_its_place_and_the_rest_is_done() {
 
 #[test]
 fn a_strangers_table_is_read_by_its_mapping() {
-    let place = Place::new();
+    let place = Place::of(&["backtest"]);
     small(&place);
     place.file(
         "log.csv",
@@ -310,7 +266,7 @@ fn a_strangers_table_is_read_by_its_mapping() {
 /// At least a stronger verdict than allow: of two attackers one is held, of two honest accounts one is demoted.
 #[test]
 fn labels_give_rates_and_their_change() {
-    let place = Place::new();
+    let place = Place::of(&["backtest"]);
     small(&place);
     place.file("labels.csv", "event_id,user_id,label\n,bob,attack\n,ann,honest\n,eve,honest\n");
     let labelled = [&SMALL[..], &["--labels", "labels.csv"]].concat();
@@ -404,7 +360,7 @@ fn a_range_with_warm_up_decides_as_from_the_start() {
 /// The same of what is found, as the command tells it.
 #[test]
 fn findings_of_a_range_are_those_of_the_whole_input() {
-    let place = Place::new();
+    let place = Place::of(&["backtest"]);
     let (lines, policy) = hours();
     place.file("events.jsonl", lines.join("\n"));
     place.file("now/p.yaml", now());
@@ -431,13 +387,17 @@ fn findings_of_a_range_are_those_of_the_whole_input() {
 
 #[test]
 fn the_report_is_one_file_that_names_can_do_nothing_to() {
-    let place = Place::new();
+    let place = Place::of(&["backtest"]);
     small(&place);
     let hostile = "<img src=x onerror=alert(1)>\\\"</script><script>\u{202e}";
     let lines =
         [event("1", 0, hostile, "comment", "198.51.100.7"), event("</script>", 1, "bob", "comment", "")];
     place.file("events.jsonl", lines.join("\n").replace(r#","ip":"""#, ""));
     let (_, ran) = place.found(&[&SMALL[..], &["--report", "out.html", "--markdown", "out.md"]].concat());
+    for told in [ran.out.clone(), place.read("out.html"), place.read("out.md")] {
+        let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(told.matches("the candidate (--policy)").count(), 1, "{told}");
+    }
     assert_eq!(ran.code, 0, "{}", ran.err);
     let page = place.read("out.html");
     for bad in
@@ -463,7 +423,7 @@ fn the_report_is_one_file_that_names_can_do_nothing_to() {
 
 #[test]
 fn addresses_and_devices_are_masked_unless_asked_for() {
-    let place = Place::new();
+    let place = Place::of(&["backtest"]);
     small(&place);
     let device = event("1", 0, "ann", "comment", "198.51.100.7")
         .replace("\"ip\"", "\"device\":{\"id\":\"serial-4711\"},\"ip\"");
@@ -497,7 +457,7 @@ fn simulated_traffic_is_accounted_for() {
         }
         events += 1;
     }
-    let place = Place::new();
+    let place = Place::of(&["backtest"]);
     place.file("events.jsonl", text);
     for (name, text) in standard::files() {
         place.file(&format!("candidate/{name}"), text.replace("max: 60\n", "max: 61\n"));
@@ -518,7 +478,7 @@ fn simulated_traffic_is_accounted_for() {
 /// What is refused comes out of the fixture as of the file, under other names; a limit needs what came before.
 #[test]
 fn an_event_becomes_a_masked_test_that_passes() {
-    let place = Place::new();
+    let place = Place::of(&["backtest"]);
     small(&place);
     let ran = place.run(&["--input", "events.jsonl", "--policy", "now", "--fixture", "4"]);
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
@@ -544,7 +504,7 @@ fn an_event_becomes_a_masked_test_that_passes() {
     place.file("laid/p.yaml", text);
     let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
     let tested =
-        command.args(["test", "--policy", "laid"]).current_dir(place.0.path()).output().expect("it runs");
+        command.args(["test", "--policy", "laid"]).current_dir(place.dir()).output().expect("it runs");
     let told = String::from_utf8(tested.stdout).expect("UTF-8");
     assert!(told.contains("1 passed, 0 failed"), "{told}{}", String::from_utf8_lossy(&tested.stderr));
 
@@ -558,7 +518,7 @@ fn a_topic_gives_what_a_file_gives() {
     let patience = Duration::from_secs(10);
     let names = TopicNames::with_prefix("");
     let broker = Embedded::start(&names, &[(Topic::Interactions, 3)]).expect("an embedded broker");
-    let place = Place::new();
+    let place = Place::of(&["backtest"]);
     let (lines, policy) = hours();
     let lines = &lines[..3000];
     place.file("now/p.yaml", now());
@@ -603,7 +563,7 @@ fn members(found: &Json) -> u64 {
 /// all did there; so what is decided of the sample is what is decided of the same accounts among all.
 #[test]
 fn a_sample_is_decided_as_among_all() {
-    let place = Place::new();
+    let place = Place::of(&["backtest"]);
     let policy = format!(
         "version: 1\nlimits:\n{}  - {{ id: exit, key: [ip], window: 1h, max: 60, verdict: challenge, count_refused: true, code: EXIT, text: t, source: s, \
          owner: o }}\nsignals:\n  - {{ name: fans, key: [target], window: 1h, distinct: user }}\nrules:\n{}",
@@ -639,7 +599,7 @@ fn a_sample_is_decided_as_among_all() {
     // The same accounts among all: their lines alone are looked at.
     let ran = Command::new(env!("CARGO_BIN_EXE_weir"))
         .args(["replay", "--input", "e.jsonl", "--output", "d.jsonl", "--policy", "p", "--stats", "json"])
-        .current_dir(place.0.path())
+        .current_dir(place.dir())
         .output()
         .expect("it runs");
     assert!(ran.status.success(), "{ran:?}");

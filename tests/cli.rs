@@ -1,13 +1,19 @@
 //! The `weir` binary as it is typed: what it prints, where, and what it ends with.
 
+#[path = "support/place.rs"]
+mod place;
+
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use place::{Place, ran};
 use serde_json::Value as Json;
-use tempfile::TempDir;
 use weir::engine::ban::{Ban, BanChange, Origin};
 use weir::engine::command::CommandAction;
 use weir::engine::cut::Page;
@@ -17,66 +23,6 @@ use weir::engine::verdict::Verdict;
 use weir::state::{Checkpoints, Meta, Steps};
 use weir::stream::{Embedded, Input, InputEvent, InputLimits, OutBatch, Topic, TopicNames, TopicStart, post};
 use weir::wire::{ban, command};
-
-/// What a run left behind.
-struct Ran {
-    code: i32,
-    out: String,
-    err: String,
-}
-
-/// A folder of its own, to run `weir` in.
-struct Place(TempDir);
-
-impl Place {
-    fn new() -> Place {
-        Place(tempfile::tempdir().expect("a temporary folder"))
-    }
-
-    fn file(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
-        let path = self.0.path().join(name);
-        fs::create_dir_all(path.parent().expect("a folder")).expect("writable");
-        fs::write(&path, text).expect("writable");
-        path
-    }
-
-    fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.0.path().join(name)).expect("it was written")
-    }
-
-    fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
-        for (name, _) in std::env::vars() {
-            if name.starts_with("WEIR_") || name == "NO_COLOR" {
-                command.env_remove(name);
-            }
-        }
-        command.args(args).current_dir(self.0.path()).stdin(Stdio::null());
-        command
-    }
-
-    fn run(&self, args: &[&str]) -> Ran {
-        ran(self.command(args).output().expect("it runs"))
-    }
-
-    fn run_with(&self, args: &[&str], input: &str) -> Ran {
-        let mut command = self.command(args);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().expect("it runs");
-        let mut stdin = child.stdin.take().expect("it was asked for");
-        let input = input.to_owned();
-        let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
-        let output = child.wait_with_output().expect("it ends");
-        writer.join().expect("no panic").unwrap_or_default();
-        ran(output)
-    }
-}
-
-fn ran(output: Output) -> Ran {
-    let text = |bytes| String::from_utf8(bytes).expect("all that is said is UTF-8");
-    let code = output.status.code().expect("no signal ended it");
-    Ran { code, out: text(output.stdout), err: text(output.stderr) }
-}
 
 fn event(id: &str, at: i64) -> String {
     format!(
@@ -202,13 +148,13 @@ fn replay_accounts_for_each_line_in_order() {
     assert_eq!((&stats["ban_changes"], &stats["case_records"]), (&Json::from(0), &Json::from(0)));
     let faults: Vec<_> =
         stats["faults"].as_array().expect("faults").iter().map(|f| f["at"].as_str()).collect();
-    assert_eq!(faults, [Some("stdin:2"), Some("stdin:5"), Some("stdin:6")]);
+    assert_eq!(faults, [Some("stdin:2:2"), Some("stdin:5:1"), Some("stdin:6")]);
 
     // For people: the faults are named with file and line, and so are the figures.
     place.file("day.jsonl", &input);
     let ran = place.run(&["replay", "--input", "day.jsonl", "--output", "out.jsonl"]);
     assert_eq!((ran.code, ran.out.as_str()), (0, ""));
-    assert!(ran.err.contains("day.jsonl:2: malformed_json: "), "{}", ran.err);
+    assert!(ran.err.contains("day.jsonl:2:2: malformed_json: "), "{}", ran.err);
     assert!(ran.err.contains("day.jsonl:6: missing_field: ") && ran.err.contains("action"), "{}", ran.err);
     assert!(ran.err.contains("7 lines") && ran.err.contains("duplicate 1"), "{}", ran.err);
     assert_eq!(json_lines(&place.read("out.jsonl")).len(), 3);
@@ -248,6 +194,62 @@ fn replay_says_what_it_cannot_read_or_write() {
         assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{}", ran.err);
         assert!(ran.err.starts_with(&format!("error: {word}")), "{}", ran.err);
     }
+}
+
+/// Plain or packed, the decisions are the same; a file that breaks off is decided as far as it goes, and is a failure.
+#[test]
+fn replay_unpacks_what_is_packed() {
+    let place = Place::new();
+    let lines: Vec<String> = (0..2000).map(|n| event(&n.to_string(), n * 250)).collect();
+    let text = lines.join("\n");
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
+    gzip.write_all(text.as_bytes()).expect("memory takes all");
+    let gzip = gzip.finish().expect("memory takes all");
+    place.file("day.jsonl", &text);
+    place.file("day.jsonl.gz", &gzip);
+    place.file("day.jsonl.zst", zstd::encode_all(text.as_bytes(), 1).expect("memory takes all"));
+    place.file("half.jsonl.gz", &gzip[..gzip.len() / 2]);
+    let run = |from: &str, to: &str| {
+        place.run(&["replay", "--input", from, "--output", to, "--as-of", "2026-01-01T00:00:00Z"])
+    };
+    for (from, to) in [("day.jsonl", "1"), ("day.jsonl.gz", "2"), ("day.jsonl.zst", "3")] {
+        let ran = run(from, to);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+    }
+    assert_eq!(json_lines(&place.read("1")).len(), 2000);
+    assert!(place.read("1") == place.read("2") && place.read("1") == place.read("3"));
+    let half = run("half.jsonl.gz", "4");
+    assert!(half.code == 1 && half.err.contains("error: input half.jsonl.gz: breaks off"), "{}", half.err);
+    let decided = json_lines(&place.read("4")).len();
+    assert!((1..2000).contains(&decided), "{decided}");
+}
+
+/// The first five of each kind are told with their places, the others counted; with nothing decided it ends with 65.
+#[test]
+fn replay_tells_what_it_cannot_decide_and_counts_the_rest() {
+    let place = Place::new();
+    let bad = event("x", 0).replace("\"u\"", "\"u\\u0007\"");
+    let column = bad.find("\\u0007").expect("it is there") + 1;
+    let mut lines = vec!["{".to_owned(); 12];
+    lines.push(bad);
+    place.file("bad.jsonl", lines.join("\n"));
+    let ran = place.run(&["replay", "--input", "bad.jsonl", "--output", "-"]);
+    assert_eq!(ran.code, 65, "{}", ran.err);
+    let told = |text: &str| assert!(ran.err.contains(text), "{text} in:\n{}", ran.err);
+    told("bad.jsonl:5:1: malformed_json: ");
+    told(&format!(
+        "bad.jsonl:13:{column}: invalid_field: control characters are not allowed in an id (user_id)"
+    ));
+    told("and 7 more of the same kind: malformed_json");
+    told("error: nothing in the input could be decided");
+    assert!(!ran.err.contains("bad.jsonl:6:"), "{}", ran.err);
+    assert!(!ran.err.contains("line 1 column"), "{}", ran.err);
+    let silent = place.run(&["replay", "--input", "bad.jsonl", "--output", "-", "--stats", "json"]);
+    assert_eq!((silent.code, json_lines(&silent.err).len()), (65, 1));
+    place.file("empty.jsonl", "");
+    assert_eq!(place.run(&["replay", "--input", "empty.jsonl", "--output", "-"]).code, 0);
+    let help = place.run(&["--help"]).out;
+    assert!(help.contains("65  nothing in the input of `weir replay` could be decided"), "{help}");
 }
 
 /// What stands in a record cannot steer the terminal of whoever reads the faults.
@@ -523,7 +525,7 @@ fn what_is_shipped_is_in_order() {
 
 /// A folder with one checkpoint in it.
 fn checkpointed(place: &Place) -> PathBuf {
-    let dir = place.0.path().join("state");
+    let dir = place.path("state");
     let mut checkpoints = Checkpoints::open(&dir, "weir run", Steps::default()).expect("its own folder");
     let meta = Meta {
         semantics: "1".into(),

@@ -1,15 +1,16 @@
 //! `weir evaluate` as it is typed, over small files whose figures were worked out by hand, and over the simulator.
 
+#[path = "support/place.rs"]
+mod place;
+
 use std::fs;
 use std::io::{Cursor, Write as _};
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use place::Place;
 use serde_json::Value as Json;
-use tempfile::TempDir;
 use weir::config::standard;
 use weir::engine::Engine;
 use weir::engine::key::HashSeed;
@@ -20,47 +21,6 @@ use weir::evaluate::{Figures, Groups, Rehearsal, Trial};
 use weir::replay::Options;
 use weir::sim::{Traffic, labels, scenario};
 use weir::wire::interaction::DecodeLimits;
-
-struct Ran {
-    code: i32,
-    out: String,
-    err: String,
-}
-
-struct Place(TempDir);
-
-impl Place {
-    fn new() -> Place {
-        Place(tempfile::tempdir().expect("a temporary folder"))
-    }
-
-    fn file(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
-        let path = self.0.path().join(name);
-        fs::create_dir_all(path.parent().expect("a folder")).expect("writable");
-        fs::write(&path, text).expect("writable");
-        path
-    }
-
-    fn run(&self, args: &[&str]) -> Ran {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
-        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("WEIR_")) {
-            command.env_remove(name);
-        }
-        let args = std::iter::once("evaluate").chain(args.iter().copied());
-        let ran =
-            command.args(args).current_dir(self.0.path()).stdin(Stdio::null()).output().expect("it runs");
-        let text = |bytes| String::from_utf8(bytes).expect("all that is said is UTF-8");
-        Ran { code: ran.status.code().expect("it ended"), out: text(ran.stdout), err: text(ran.stderr) }
-    }
-
-    /// Runs it and reads the figures.
-    fn figures(&self, args: &[&str]) -> (Json, Ran) {
-        let ran = self.run(&[args, &["--json", "figures.json"]].concat());
-        let text = fs::read_to_string(self.0.path().join("figures.json"));
-        let text = text.unwrap_or_else(|error| panic!("{error}: {}", ran.err));
-        (serde_json::from_str(&text).expect("JSON"), ran)
-    }
-}
 
 /// A limit that rejects a user's third event of a kind within a minute, a rule that demotes, and one that holds and
 /// keeps a case about the target.
@@ -157,9 +117,9 @@ const SMALL: [&str; 6] = ["--events", "events.jsonl", "--labels", "labels.csv", 
 /// At demote: a1 caught, a2 not; h1 (by the limit) and h2 (by the rule) hurt, h3 and h4 not.
 #[test]
 fn confusion_counts_are_those_worked_out_by_hand() {
-    let place = Place::new();
+    let place = Place::of(&["evaluate"]);
     small(&place);
-    let (figures, ran) = place.figures(&SMALL);
+    let (figures, ran) = place.found(&SMALL);
     assert_eq!(ran.code, 0, "{}", ran.err);
     let counts = |of: &Json| {
         ["true_positives", "false_positives", "false_negatives", "true_negatives"]
@@ -193,9 +153,9 @@ fn confusion_counts_are_those_worked_out_by_hand() {
 
 #[test]
 fn harm_is_told_by_verdict_cause_and_exit() {
-    let place = Place::new();
+    let place = Place::of(&["evaluate"]);
     small(&place);
-    let (figures, _) = place.figures(&SMALL);
+    let (figures, _) = place.found(&SMALL);
     let harm = &figures["harm"];
     assert_eq!(harm["accounts"], 4);
     let met: Vec<_> =
@@ -219,9 +179,9 @@ fn harm_is_told_by_verdict_cause_and_exit() {
 
 #[test]
 fn a_group_is_timed_from_its_first_event() {
-    let place = Place::new();
+    let place = Place::of(&["evaluate"]);
     small(&place);
-    let (figures, _) = place.figures(&SMALL);
+    let (figures, _) = place.found(&SMALL);
     let group = &figures["groups"][0];
     assert_eq!((&group["scenario"], &group["group"]), (&Json::from("s"), &Json::from("g")));
     assert_eq!((&group["accounts"], &group["acted_on"]["hits"]), (&Json::from(2), &Json::from(1)));
@@ -237,14 +197,14 @@ fn a_group_is_timed_from_its_first_event() {
 
 #[test]
 fn what_is_damaged_or_not_labelled_is_told_and_the_rest_is_done() {
-    let place = Place::new();
+    let place = Place::of(&["evaluate"]);
     small(&place);
-    let (figures, ran) = place.figures(&SMALL);
+    let (figures, ran) = place.found(&SMALL);
     assert_eq!(figures["read"]["consumed"], 12);
     assert_eq!(figures["read"]["unlabelled"], 1);
     assert_eq!(figures["read"]["outcomes"], serde_json::json!({"decided": 11, "dead_lettered": 1}));
     for told in [
-        "events.jsonl:6: malformed_json",
+        "events.jsonl:6:10: malformed_json",
         "labels.csv:8: label of no account",
         "labels.csv:9:4: label: `perhaps`",
     ] {
@@ -255,11 +215,11 @@ fn what_is_damaged_or_not_labelled_is_told_and_the_rest_is_done() {
 
 #[test]
 fn the_report_is_one_page_that_asks_nobody() {
-    let place = Place::new();
+    let place = Place::of(&["evaluate"]);
     small(&place);
     let ran = place.run(&[&SMALL[..], &["--report", "report.html"]].concat());
     assert_eq!(ran.code, 0, "{}", ran.err);
-    let page = fs::read_to_string(place.0.path().join("report.html")).expect("it was written");
+    let page = fs::read_to_string(place.path("report.html")).expect("it was written");
     for part in
         ["<!DOCTYPE html>", "<svg", "Attack groups", "Honest accounts by the size of their exit", "</html>"]
     {
@@ -270,13 +230,13 @@ fn the_report_is_one_page_that_asks_nobody() {
     }
     let again = place.run(&[&SMALL[..], &["--report", "again.html"]].concat());
     assert_eq!(again.out, ran.out);
-    assert_eq!(fs::read_to_string(place.0.path().join("again.html")).expect("it was written"), page);
+    assert_eq!(fs::read_to_string(place.path("again.html")).expect("it was written"), page);
 }
 
 /// An event's own row beats its account's, and a stolen account is honest until it is stolen.
 #[test]
 fn labels_of_events_and_of_stolen_accounts() {
-    let place = Place::new();
+    let place = Place::of(&["evaluate"]);
     small(&place);
     place.file(
         "labels.csv",
@@ -285,7 +245,7 @@ fn labels_of_events_and_of_stolen_accounts() {
             T0 + 3000
         ),
     );
-    let (figures, _) = place.figures(&SMALL);
+    let (figures, _) = place.found(&SMALL);
     // Events of h1: three honest (one of them rejected), one attack (rejected). Of h2: one attack, forged in its name.
     let events = &figures["events"][0];
     let counts = ["true_positives", "false_positives", "false_negatives", "true_negatives"];
@@ -297,7 +257,7 @@ fn labels_of_events_and_of_stolen_accounts() {
 
 #[test]
 fn a_strangers_table_is_read_by_a_mapping() {
-    let place = Place::new();
+    let place = Place::of(&["evaluate"]);
     place.file("policy/p.yaml", POLICY);
     let table = "when,who,what,suspect\n\
         1750000000,ann,x1,0\n1750000001,ann,x2,0\n1750000002,ann,\"x,3\",0\n\
@@ -317,7 +277,7 @@ fn a_strangers_table_is_read_by_a_mapping() {
         "--label-column",
         "suspect",
     ];
-    let (figures, ran) = place.figures(&args);
+    let (figures, ran) = place.found(&args);
     assert_eq!(ran.code, 0, "{}", ran.err);
     let accounts = &figures["accounts"][0];
     assert_eq!(
@@ -337,7 +297,7 @@ fn a_strangers_table_is_read_by_a_mapping() {
 
 #[test]
 fn a_file_that_breaks_off_is_done_as_far_as_it_goes() {
-    let place = Place::new();
+    let place = Place::of(&["evaluate"]);
     small(&place);
     let lines: Vec<String> = (0..5000)
         .map(|n| event(&format!("{n}x{}", n * 7919 % 1009), n / 10, &format!("u{n}"), "view", "t", ""))
@@ -348,7 +308,7 @@ fn a_file_that_breaks_off_is_done_as_far_as_it_goes() {
     bytes.truncate(bytes.len() / 2);
     place.file("events.jsonl.gz", bytes);
     let args = ["--events", "events.jsonl.gz", "--policy", "policy", "--label", "honest"];
-    let (figures, ran) = place.figures(&args);
+    let (figures, ran) = place.found(&args);
     assert_eq!(ran.code, 0, "{}", ran.err);
     let decided = figures["read"]["outcomes"]["decided"].as_u64().expect("a count");
     assert!((1000..4900).contains(&decided), "{decided}");
@@ -357,7 +317,7 @@ fn a_file_that_breaks_off_is_done_as_far_as_it_goes() {
 
 #[test]
 fn wrong_use_is_told() {
-    let place = Place::new();
+    let place = Place::of(&["evaluate"]);
     small(&place);
     for (args, code) in [
         (&["--labels", "labels.csv"][..], 2),
@@ -378,9 +338,9 @@ fn wrong_use_is_told() {
 
 #[test]
 fn scenarios_are_held_against_bounds() {
-    let place = Place::new();
+    let place = Place::of(&["evaluate"]);
     let args = ["--scenario", "echo,honest", "--seeds", "1,2", "--scale", "0.01", "--jobs", "2"];
-    let (figures, ran) = place.figures(&args);
+    let (figures, ran) = place.found(&args);
     let runs: Vec<_> = figures["runs"]
         .as_array()
         .expect("a list")
@@ -400,9 +360,9 @@ fn scenarios_are_held_against_bounds() {
 /// behind one exit with one device image. What must hold of each stands in its bounds.
 #[test]
 fn the_incident_its_disguise_and_a_school_hold_at_full_size() {
-    let place = Place::new();
+    let place = Place::of(&["evaluate"]);
     let args = ["--scenario", "echo,spoofed-devices,school-lab", "--seeds", "301..301", "--scale", "1"];
-    let (figures, ran) = place.figures(&args);
+    let (figures, ran) = place.found(&args);
     let worst = |scenario: &str, metric: &str| {
         let all = figures["bounds"].as_array().expect("a list");
         let of = all.iter().find(|held| held["scenario"] == scenario && held["metric"] == metric);

@@ -1,10 +1,10 @@
 //! `weir explain` as it is typed, over events whose decisions were worked out by hand.
 
-use std::fs;
-use std::process::{Command, Stdio};
+#[path = "support/place.rs"]
+mod place;
 
+use place::{Place, Ran};
 use serde_json::{Value as Json, json};
-use tempfile::TempDir;
 
 /// Three a minute; a hold for what is loud; evidence for and against; one rule in shadow.
 const POLICY: &str = "version: 1
@@ -32,16 +32,9 @@ fn event(id: &str, second: i64, user: &str, action: &str) -> String {
     )
 }
 
-struct Ran {
-    code: i32,
-    out: String,
-    err: String,
-}
-
 fn explain(args: &[&str]) -> Ran {
-    let place = TempDir::new().expect("a temporary folder");
-    fs::create_dir(place.path().join("p")).expect("writable");
-    fs::write(place.path().join("p/p.yaml"), POLICY).expect("writable");
+    let place = Place::of(&["explain", "--input", "e.jsonl", "--policy", "p"]);
+    place.file("p/p.yaml", POLICY);
     let lines = [
         event("1", 0, "ann", "like"),
         event("1", 1, "bob", "shout"),
@@ -52,15 +45,8 @@ fn explain(args: &[&str]) -> Ran {
         event("5", 40, "ann", "like"),
         event("6", 50, "ann", "like"),
     ];
-    fs::write(place.path().join("e.jsonl"), lines.join("\n")).expect("writable");
-    let args = ["explain", "--input", "e.jsonl", "--policy", "p"].into_iter().chain(args.iter().copied());
-    let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
-    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("WEIR_")) {
-        command.env_remove(name);
-    }
-    let ran = command.args(args).current_dir(place.path()).stdin(Stdio::null()).output().expect("it runs");
-    let text = |bytes| String::from_utf8(bytes).expect("all that is said is UTF-8");
-    Ran { code: ran.status.code().expect("it ended"), out: text(ran.stdout), err: text(ran.stderr) }
+    place.file("e.jsonl", lines.join("\n"));
+    place.run(args)
 }
 
 fn found(args: &[&str]) -> Json {

@@ -1,5 +1,6 @@
 //! `weir backtest --from TOPIC` beside a live run on a real Apache Kafka: in the order of the journal every decision comes
-//! out the same to the last byte; merged by time it says how many do not; nothing is committed.
+//! out the same to the last byte; merged by time it says how many do not; nothing is committed. A range begins from a
+//! checkpoint before it as if all before had been read.
 #![allow(clippy::print_stdout, reason = "measured figures")]
 
 #[path = "support/broker.rs"]
@@ -9,6 +10,9 @@ mod instance;
 mod support;
 #[path = "support/traffic.rs"]
 mod traffic;
+
+use std::fs;
+use std::path::Path;
 
 use instance::Instance;
 use serde_json::Value;
@@ -36,12 +40,7 @@ fn a_live_run_is_decided_again_to_the_last_byte() {
     assert_eq!((number(&followed, "read"), number(&followed, "inside")), (sent.all, sent.events));
     let told = fact(&followed, "live decisions");
     println!("order of the journal: {told}");
-    let whole = format!(
-        "{0} compared with the candidate's: {0} the same to the last byte, 0 with the same verdict, 0 with another \
-         one (0.000 %)",
-        sent.decided
-    );
-    assert_eq!(told, whole);
+    assert_eq!(told, all_the_same(sent.decided));
     assert!(fact(&followed, "order").contains("journal") && followed["facts"].get("to be known").is_none());
 
     let merged = backtest(&weir, &["--from", &topic]);
@@ -57,8 +56,24 @@ fn a_live_run_is_decided_again_to_the_last_byte() {
     let (inside, warm) = (number(&part, "inside"), number(&part, "warm_up"));
     assert!(inside > 0 && warm > 0 && inside + warm == sent.events, "{inside} and {warm} of {}", sent.events);
 
+    sampled(&weir, &topic, &merged);
     explained_and_suggested(&weir, &topic);
     assert_eq!(committed(&weir), before, "nothing was committed");
+}
+
+/// A sample of everybody is the whole; a part of them is that part, with what shares something with it.
+fn sampled(weir: &Instance, topic: &str, merged: &Value) {
+    let whole = backtest(weir, &["--from", topic, "--sample", "100%"]);
+    assert_eq!((&whole["policies"], &whole["records"]), (&merged["policies"], &merged["records"]));
+    let part = backtest(weir, &["--from", topic, "--sample", "20%"]);
+    let [all, inside, neighbours, strangers] =
+        ["read", "inside", "neighbours", "strangers"].map(|name| number(&part, name));
+    println!("a sample of 20%: {inside} of {all} count, {neighbours} beside them, {strangers} passed over");
+    let share = inside as f64 / number(merged, "inside") as f64;
+    assert!((0.15..0.25).contains(&share) && neighbours > 0 && fact(&part, "sample") == "20 % of the actors");
+    assert_eq!(inside + neighbours + strangers, number(merged, "inside"));
+    let (code, words) = refused(weir, &["--from", topic, "--sample", "20%", "--follow-journal"]);
+    assert!(code == Some(2) && words.contains("cannot be used with"), "{words}");
 }
 
 /// One decision taken apart, and thresholds from what is usual, out of the same topic.
@@ -101,6 +116,127 @@ fn what_is_no_topic_of_interactions_is_told() {
     let missing = weir.names.get(Topic::Interactions).to_owned();
     let (code, words) = refused(&weir, &["--from", &missing]);
     assert!(code != Some(0) && words.contains("does not exist"), "{code:?} {words}");
+}
+
+#[test]
+fn a_range_begins_from_a_checkpoint_before_it() {
+    let brokers = broker::shared();
+    let mut weir = Instance::new(brokers, &broker::unique("from-checkpoint"));
+    weir.command(&["topics", "create"]);
+    let (before_cut, between, inside) = (12_000, 3_000, 6_000);
+    weir.start_with(&[("WEIR_STATE_CHECKPOINT_INTERVAL", "1s")]);
+    weir.wait_until_ready();
+    send(&mut weir, brokers, 0..before_cut);
+    weir.command(&["ban", "add", "user:u30", "--reason", "a test"]);
+    let written = weir.log().matches("checkpoint generation=").count();
+    weir.wait("a checkpoint", |weir| weir.log().matches("checkpoint generation=").count() > written + 1);
+    assert!(weir.terminate().0.success());
+    copy(&weir.path("state"), &weir.path("kept"));
+
+    weir.start();
+    weir.wait_until_ready();
+    send(&mut weir, brokers, before_cut..before_cut + between);
+    let since = i64::try_from(traffic::now_ms()).expect("a time");
+    send(&mut weir, brokers, before_cut + between..before_cut + between + inside);
+    assert!(weir.terminate().0.success());
+    let topic = weir.names.get(Topic::Interactions).to_owned();
+    let range = format!("{topic}@{}..", time(since));
+
+    for order in [&["--follow-journal"][..], &[]] {
+        let whole = backtest(&weir, &[&["--from", &range], order].concat());
+        let begun = backtest(&weir, &[&["--from", &range, "--checkpoints", "kept"], order].concat());
+        assert_eq!(number(&whole, "warm_up"), before_cut + between);
+        assert_eq!((number(&begun, "warm_up"), number(&begun, "inside")), (between, inside), "{begun:#}");
+        println!("{order:?} from the checkpoint: {}", fact(&begun, "live decisions"));
+        assert!(begun["began"]["checkpoint"]["generation"].is_u64(), "{:#}", begun["began"]);
+        assert_eq!(begun["began"]["began_empty"], Value::Array(Vec::new()));
+        match order {
+            [] => assert_eq!(begun["policies"][0]["verdicts"], whole["policies"][0]["verdicts"]),
+            _ => {
+                assert_eq!(begun["policies"], whole["policies"]);
+                assert_eq!(fact(&begun, "live decisions"), all_the_same(between + inside));
+            }
+        }
+    }
+    passed_over(&weir, &range, &topic);
+}
+
+/// What the checkpoint does not count begins empty; one that does not fit is passed over, and nothing else changes.
+fn passed_over(weir: &Instance, range: &str, topic: &str) {
+    copy(&weir.path("first"), &weir.path("then"));
+    let fresh = "version: 1\nlimits:\n  - { id: brand-new, key: [user], window: 1h, max: 5000, verdict: demote, code: NEW, \
+                 text: t, source: s, owner: o }\n";
+    fs::write(weir.path("then/fresh.yaml"), fresh).expect("writable");
+    let words =
+        ["backtest", "--policy", "then", "--against", "policy", "--from", range, "--checkpoints", "kept"];
+    let output = weir.command(&[&words[..], &["--print", "json"]].concat());
+    let then: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let empty = serde_json::json!([{ "policy": "then", "counters": ["brand-new"] }]);
+    assert_eq!(then["began"]["began_empty"], empty);
+    // What both count goes on alike: the limit that is new refuses nothing.
+    assert_eq!(then["policies"][0]["verdicts"], then["policies"][1]["verdicts"]);
+    let text = weir.command(&[&words[..], &["--report", "r.html", "--markdown", "r.md"]].concat());
+    let text = String::from_utf8_lossy(&text.stdout).into_owned();
+    for told in [text, read(&weir.path("r.html")), read(&weir.path("r.md"))] {
+        assert!(told.contains("began from") && told.contains("began empty in then"), "{told}");
+    }
+
+    let early = format!("{topic}@2020-01-01T00:00:00Z..");
+    let earlier = backtest(weir, &["--from", &early, "--checkpoints", "kept"]);
+    assert!(why(&earlier).contains("and the range begins at"), "{:#}", earlier["began"]);
+    let (code, words) = refused(weir, &["--from", topic, "--checkpoints", "kept"]);
+    assert!(code == Some(2) && words.contains("--checkpoints begins a range"), "{words}");
+
+    let config = read(&weir.path("weir.toml")).replace("1000KB", "999KB");
+    fs::write(weir.path("weir.toml"), config).expect("writable");
+    let other = backtest(weir, &["--from", range, "--checkpoints", "kept"]);
+    assert!(why(&other).contains("another seed or other record limits"), "{:#}", other["began"]);
+    let plain = backtest(weir, &["--from", range]);
+    assert_eq!((&other["policies"], &other["records"]), (&plain["policies"], &plain["records"]));
+}
+
+fn why(findings: &Value) -> &str {
+    let began = &findings["began"];
+    assert!(began["checkpoint"].is_null(), "{began:#}");
+    began["passed_over"][0]["why"].as_str().unwrap_or_else(|| panic!("no reason in {began:#}"))
+}
+
+/// Events of users who each stay in a partition; returns when all are decided.
+fn send(weir: &mut Instance, brokers: &str, numbers: std::ops::Range<u64>) {
+    let sender = Sender::new(brokers, weir.names.get(Topic::Interactions), 5);
+    let (mut text, count) = (String::new(), (numbers.end - numbers.start) as f64);
+    let before = consumed(weir);
+    for number in numbers {
+        traffic::event(number, &mut text);
+        let user = traffic::user(number);
+        sender.send((user % PARTITIONS) as i32, &format!("u{user}"), &text);
+    }
+    sender.finish();
+    weir.wait("all consumed", |weir| consumed(weir) >= before + count);
+}
+
+fn all_the_same(count: u64) -> String {
+    format!(
+        "{count} compared with the candidate's: {count} the same to the last byte, 0 with the same verdict, 0 with another \
+         one (0.000 %)"
+    )
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("writable");
+    for entry in fs::read_dir(from).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let to = to.join(path.file_name().expect("a name"));
+        if path.is_dir() {
+            copy(&path, &to);
+        } else {
+            fs::copy(&path, &to).expect("writable");
+        }
+    }
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).expect("readable")
 }
 
 /// What was sent.

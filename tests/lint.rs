@@ -1,48 +1,12 @@
 //! `weir lint` and `weir map` as they are typed.
 
+#[path = "support/place.rs"]
+mod place;
+
 use std::fs;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
 
+use place::Place;
 use serde_json::{Value as Json, json};
-use tempfile::TempDir;
-
-struct Ran {
-    code: i32,
-    out: String,
-    err: String,
-}
-
-struct Place(TempDir);
-
-impl Place {
-    fn new() -> Place {
-        Place(tempfile::tempdir().expect("a temporary folder"))
-    }
-
-    fn file(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
-        let path = self.0.path().join(name);
-        fs::create_dir_all(path.parent().expect("a folder")).expect("writable");
-        fs::write(&path, text).expect("writable");
-        path
-    }
-
-    fn run(&self, args: &[&str]) -> Ran {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
-        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("WEIR_")) {
-            command.env_remove(name);
-        }
-        let ran =
-            command.args(args).current_dir(self.0.path()).stdin(Stdio::null()).output().expect("it runs");
-        let text = |bytes| String::from_utf8(bytes).expect("all that is said is UTF-8");
-        Ran { code: ran.status.code().expect("it ended"), out: text(ran.stdout), err: text(ran.stderr) }
-    }
-
-    fn json(&self, args: &[&str]) -> Json {
-        let ran = self.run(&[args, &["--format", "json"]].concat());
-        serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}{}", ran.out, ran.err))
-    }
-}
 
 /// `dead` needs a count of likes of an event that is a login; `narrow` says nothing that `wide` does not; nobody reads
 /// `spare`; one user may do three likes a minute and an address all it wants.
@@ -147,7 +111,7 @@ fn a_table_is_mapped_and_its_command_makes_a_report() {
     let words: Vec<&str> = command.split(' ').skip(1).collect();
     let ran = place.run(&words);
     assert_eq!(ran.code, 0, "{}", ran.err);
-    let page = fs::read_to_string(place.0.path().join("first.html")).expect("it was written");
+    let page = fs::read_to_string(place.path("first.html")).expect("it was written");
     assert!(page.contains("<title>Backtest of standard policy</title>"));
     assert!(ran.out.contains("200"), "{}", ran.out);
 }
@@ -226,7 +190,7 @@ rules:
     };
     assert_eq!(line("pace"), "pace limit 1 3 -");
     assert_eq!(line("loud"), "loud rule 1 3 2 of 3 never other than true: event.user_id == 'u'");
-    let xml = fs::read_to_string(place.0.path().join("r.xml")).expect("it was written");
+    let xml = fs::read_to_string(place.path("r.xml")).expect("it was written");
     assert!(xml.contains("<testsuites tests=\"3\" failures=\"1\" errors=\"0\">"), "{xml}");
     assert!(
         xml.contains("name=\"two &lt;do&gt; not\"")

@@ -1,52 +1,10 @@
 //! `weir suggest` and `weir sweep` as they are typed, over events whose figures were worked out by hand.
 
-use std::fs;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+#[path = "support/place.rs"]
+mod place;
 
+use place::Place;
 use serde_json::{Value as Json, json};
-use tempfile::TempDir;
-
-struct Ran {
-    code: i32,
-    out: String,
-    err: String,
-}
-
-struct Place(TempDir);
-
-impl Place {
-    fn new() -> Place {
-        Place(tempfile::tempdir().expect("a temporary folder"))
-    }
-
-    fn file(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
-        let path = self.0.path().join(name);
-        fs::create_dir_all(path.parent().expect("a folder")).expect("writable");
-        fs::write(&path, text).expect("writable");
-        path
-    }
-
-    fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.0.path().join(name)).expect("it was written")
-    }
-
-    fn run(&self, args: &[&str]) -> Ran {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
-        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("WEIR_")) {
-            command.env_remove(name);
-        }
-        let ran =
-            command.args(args).current_dir(self.0.path()).stdin(Stdio::null()).output().expect("it runs");
-        let text = |bytes| String::from_utf8(bytes).expect("all that is said is UTF-8");
-        Ran { code: ran.status.code().expect("it ended"), out: text(ran.stdout), err: text(ran.stderr) }
-    }
-
-    fn json(&self, args: &[&str]) -> Json {
-        let ran = self.run(&[args, &["--format", "json"]].concat());
-        serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}{}", ran.out, ran.err))
-    }
-}
 
 /// 2025-06-15T15:06:40Z, a Sunday.
 const T0: i64 = 1_750_000_000_000;
@@ -132,6 +90,9 @@ fn the_patch_is_a_policy_in_shadow() {
     let rules = found["policies"][0]["rules"].as_array().expect("a list");
     let rule = rules.iter().find(|rule| rule["id"] == "suggested-acts").expect("it is there");
     assert_eq!((&rule["hits"], &rule["shadow"], &rule["mode"]), (&json!(0), &json!(25), &json!("shadow")));
+
+    let piped = place.run_with(&["suggest", "--input", "-", "--policy", "p"], "");
+    assert!(piped.code == 2 && piped.err.contains("read twice: it must be a file"), "{}", piped.err);
 }
 
 /// Five likes of ann within a minute: of these 4, 3, 2 and none are above 1, 2, 3 and 10 a minute; eve is demoted anyway.

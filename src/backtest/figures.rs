@@ -101,7 +101,7 @@ pub struct Value {
 }
 
 impl Value {
-    fn plain(value: f64) -> Self {
+    pub(super) fn plain(value: f64) -> Self {
         Self { value, of: None }
     }
 
@@ -165,7 +165,8 @@ fn of_candidate(candidate: &Seat, days: f64, values: &mut Values) {
     }
 }
 
-fn of_contrast(contrast: &Contrast, candidate: &Seat, values: &mut Values) {
+/// What verdicts alone tell of two policies on the same events.
+pub(super) fn of_verdicts(contrast: &Contrast, values: &mut Values) {
     let decisions = contrast.decisions();
     let mut count = |name, of: &dyn Fn(Verdict, Verdict) -> bool| {
         values.insert(name, Value::part(contrast.count(of), decisions));
@@ -184,6 +185,10 @@ fn of_contrast(contrast: &Contrast, candidate: &Seat, values: &mut Values) {
     }
     count("newly_acted_on", &|now, then| now == Verdict::Allow && then > now);
     count("newly_allowed", &|now, then| then == Verdict::Allow && now > then);
+}
+
+fn of_contrast(contrast: &Contrast, candidate: &Seat, values: &mut Values) {
+    of_verdicts(contrast, values);
     let (touched, accounts) = (&contrast.newly_touched, candidate.ledger.accounts.accounts());
     let part = |share: Option<f64>| Value {
         value: touched.accounts() as f64 * share.unwrap_or(0.0),

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::actor::Mask;
 use super::figures::{Values, reviews};
+use super::origin::Origin;
 use super::pass::{Ran, Seat};
 use super::range::Passed;
 use super::sample::Sample;
@@ -105,7 +106,8 @@ impl Findings {
             facts,
             since: time(range.since),
             until: time(range.until),
-            warm_up: range.warm_up.to_string(),
+            warm_up: range.warm_up_told(),
+            began: self.ran.origin.as_ref(),
             first: time(self.ran.passed.span.map(|(first, _)| first)),
             last: time(self.ran.passed.span.map(|(_, last)| last)),
             records: &self.ran.passed,
@@ -196,6 +198,9 @@ struct Document<'d> {
     since: Option<String>,
     until: Option<String>,
     warm_up: String,
+    /// Where a checkpoint was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    began: Option<&'d Origin>,
     first: Option<String>,
     last: Option<String>,
     records: &'d Passed,

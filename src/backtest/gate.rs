@@ -119,11 +119,22 @@ impl Gate {
 
     /// What it says of the candidate against the `number`-th other policy, or of the candidate alone.
     pub fn rule(&self, findings: &Findings, number: Option<usize>) -> Ruling {
-        let values = findings.values(number);
-        let holds = |all: &Vec<Comparison>| all.iter().all(|comparison| comparison.holds(&values));
+        self.judge(&findings.values(number))
+    }
+
+    /// What it says of these figures.
+    pub fn judge(&self, values: &Values) -> Ruling {
+        let holds = |all: &Vec<Comparison>| all.iter().all(|comparison| comparison.holds(values));
         let each = self.any.iter().flatten();
-        let told = each.map(|comparison| comparison.told(&values)).collect();
+        let told = each.map(|comparison| comparison.told(values)).collect();
         Ruling { fails: self.any.iter().any(holds), told }
+    }
+}
+
+impl Gate {
+    /// Whether any of its figures is among these.
+    pub fn knows_any(&self, values: &Values) -> bool {
+        self.any.iter().flatten().any(|comparison| comparison.value(values).is_some())
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::figures::reviews;
 use super::findings::Findings;
 use super::gate::{Gate, Ruling};
-use super::sections::{accounts, part, share};
+use super::sections::{NOW_AND_THEN, accounts, part, share};
 use crate::engine::verdict::Verdict;
 
 /// Rules that are told.
@@ -28,6 +28,11 @@ pub fn markdown(findings: &Findings, gate: Option<(&Gate, &[Ruling])>) -> String
     }
     let span = ran.passed.span.map_or("no events".to_owned(), |(first, last)| format!("{first} to {last}"));
     line(&format!("{} events, {span}. Policy `{}`.", ran.passed.inside, candidate.ledger.policy.hash));
+    if !ran.contrasts.is_empty() {
+        line("");
+        let words = NOW_AND_THEN.map(|(word, what)| format!("{word}: {what}"));
+        line(&format!("{}.", words.join("; ")));
+    }
     for (number, contrast) in ran.contrasts.iter().enumerate() {
         let other = &ran.seats[number + 1];
         let flips = contrast.count(|now, then| now != then);
@@ -59,6 +64,11 @@ pub fn markdown(findings: &Findings, gate: Option<(&Gate, &[Ruling])>) -> String
         ));
     }
     rules(findings, &mut line);
+    if let Some(origin) = &ran.origin {
+        line("");
+        let rows = origin.rows(ran.passed.warm_up);
+        rows.iter().for_each(|[name, value]| line(&format!("- {}: {}", cell(name), cell(value))));
+    }
     let unread: u64 = findings.faults.counts.values().sum();
     line("");
     line(&format!(

@@ -15,6 +15,7 @@
 //! accounts, and by 12 bytes an event.
 
 mod actor;
+mod beside;
 mod contrast;
 mod costs;
 mod figures;
@@ -23,6 +24,7 @@ mod fixture;
 mod gate;
 mod ledger;
 mod markdown;
+mod origin;
 mod pass;
 mod range;
 pub mod sample;
@@ -35,12 +37,14 @@ mod top;
 mod weighed;
 
 pub use self::actor::{Mask, Name};
+pub use self::beside::Beside;
 pub use self::costs::{Costs, Spoken};
 pub use self::figures::{FIGURES, Figure, Known, Value, Values};
 pub use self::findings::Findings;
 pub use self::fixture::{EVENTS_MAX as FIXTURE_EVENTS_MAX, Finder, Fixture, Found, Gatherer};
 pub use self::gate::{Gate, GateError, Ruling};
 pub use self::markdown::markdown;
+pub use self::origin::{BeganEmpty, Cut, Origin, PassedOver};
 pub use self::pass::{Pass, Ran, Side};
 pub use self::range::{Part, Passed, Range};
 pub use self::sections::sections;

@@ -1,14 +1,17 @@
 //! One pass over the events, before all policies at once.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::contrast::Contrast;
 use super::ledger::Ledger;
+use super::origin::{BeganEmpty, Origin, begins_empty};
 use super::range::{Part, Passed, Range};
 use super::thin::{Thin, Who};
 use super::weighed::Strata;
 use crate::engine::ban::Ban;
 use crate::engine::case::Case;
+use crate::engine::cut::RestoreError;
 use crate::engine::event::Event;
 use crate::engine::key::HashSeed;
 use crate::engine::policy::Policy;
@@ -52,6 +55,7 @@ pub struct Pass {
     /// What is applied now warms up, wherever it lies.
     muted: bool,
     thin: Option<Thin>,
+    origin: Option<Origin>,
     books: Books,
 }
 
@@ -82,6 +86,7 @@ pub struct Ran {
     pub(super) passed: Passed,
     pub(super) coverage: Coverage,
     pub(super) strata: Strata,
+    pub(super) origin: Option<Origin>,
 }
 
 /// How long time goes on after the last record, seconds: corrections under way are made.
@@ -120,13 +125,46 @@ impl Pass {
             part: if range.since.is_some() { Part::Before } else { Part::Inside },
             now: Timestamp::default(),
         };
-        Self { panel: Panel::new(engines, options), range, seed, muted: false, thin: None, books }
+        Self {
+            panel: Panel::new(engines, options),
+            range,
+            seed,
+            muted: false,
+            thin: None,
+            origin: None,
+            books,
+        }
     }
 
     /// The same, over a sample of the actors.
     #[must_use]
     pub fn thinned(self, thin: Option<Thin>) -> Self {
         Self { thin, ..self }
+    }
+
+    /// The same, after a search for a checkpoint: from the `state` that was found, each policy begins with a copy of it
+    /// on which it takes effect as a reload does live. Without one, it begins empty.
+    ///
+    /// # Errors
+    /// The state does not fit together.
+    pub fn beginning(mut self, state: Option<&mut Engine>, mut origin: Origin) -> Result<Self, RestoreError> {
+        if let Some(state) = state {
+            let before = Arc::clone(state.policy());
+            for (engine, seat) in self.panel.engines_mut().zip(&self.books.seats) {
+                let policy = Arc::clone(engine.policy());
+                *engine = state.fork()?;
+                if policy.hash == before.hash {
+                    continue;
+                }
+                let counters = begins_empty(&before, &policy);
+                engine.apply(Input::Policy(policy), &mut Outputs::default());
+                if !counters.is_empty() {
+                    origin.began_empty.push(BeganEmpty { policy: seat.name.clone(), counters });
+                }
+            }
+        }
+        self.origin = Some(origin);
+        Ok(self)
     }
 
     /// How much earlier than a range events must be read for its windows to be whole: the longest of any policy.
@@ -207,6 +245,22 @@ impl Pass {
         self.panel.engines_mut().for_each(Engine::warmed_up);
     }
 
+    /// Bytes of state by table, as the engines account for them, over all policies together.
+    pub fn state_bytes(&self) -> BTreeMap<String, u64> {
+        let mut tables = BTreeMap::new();
+        for seat in 0..self.books.seats.len() {
+            let engine = self.panel.engine(seat);
+            let (crowds, recall) = (engine.crowds().unwrap_or_default(), engine.remembered());
+            let others =
+                [("crowds", crowds.bytes + crowds.trail_bytes), ("decisions to answer", recall.bytes)];
+            let accounts = engine.accounts().into_iter().map(|table| (table.name, table.stats.bytes));
+            for (name, bytes) in accounts.chain(others.map(|(name, bytes)| (name.to_owned(), bytes))) {
+                *tables.entry(name).or_default() += bytes;
+            }
+        }
+        tables
+    }
+
     /// Ends the pass: time goes on for a minute, then until nothing waits, for corrections are made a few at a time.
     pub fn end(mut self) -> Ran {
         let mut silent = 0;
@@ -223,7 +277,8 @@ impl Pass {
             silent = if told { 0 } else { silent.saturating_add(1) };
         }
         let Books { seats, contrasts, alone, passed, coverage, strata, .. } = self.books;
-        let mut ran = Ran { range: self.range, seats, contrasts, alone, passed, coverage, strata };
+        let (range, origin) = (self.range, self.origin);
+        let mut ran = Ran { range, seats, contrasts, alone, passed, coverage, strata, origin };
         ran.seats.iter_mut().filter_map(|seat| seat.book.as_mut()).for_each(Book::close);
         ran
     }

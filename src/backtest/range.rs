@@ -46,6 +46,25 @@ impl Range {
         }
     }
 
+    /// The same, with all that is read before it as its warm-up.
+    #[must_use]
+    pub fn warmed_by_all(self) -> Self {
+        Self { warm_up: Span::from_millis(i64::MAX), ..self }
+    }
+
+    /// Whether all that is read before it is its warm-up.
+    pub fn is_warmed_by_all(&self) -> bool {
+        self.warm_up.millis() == i64::MAX
+    }
+
+    /// How long the warm-up is, in words.
+    pub fn warm_up_told(&self) -> String {
+        match self.is_warmed_by_all() {
+            true => "all that was read before".to_owned(),
+            false => self.warm_up.to_string(),
+        }
+    }
+
     /// When the warm-up begins.
     pub fn begins(&self) -> Option<Timestamp> {
         self.since.map(|since| since.before(self.warm_up))

@@ -16,6 +16,11 @@ use crate::engine::verdict::Verdict;
 use crate::evaluate::report::{detection, percent};
 use crate::report::{Chart, Line, Section, X, Y};
 
+/// What two words mean in all of a report.
+pub(super) const NOW_AND_THEN: [(&str, &str); 2] = [
+    ("now", "a policy that the candidate is held against (--against)"),
+    ("then", "the candidate (--policy)"),
+];
 /// Accounts shown on a page.
 const AFFECTED_SHOWN: usize = 50;
 /// Buckets of time shown in the table beside the chart.
@@ -78,6 +83,9 @@ fn in_short(findings: &Findings) -> Section {
     let mut rows = Vec::new();
     let mut row = |name: &str, value: String| rows.push(vec![name.to_owned(), value]);
     let time = |at: Option<Timestamp>| at.map_or("-".to_owned(), |at| at.to_string());
+    if !ran.contrasts.is_empty() {
+        NOW_AND_THEN.iter().for_each(|(word, what)| row(word, (*what).to_owned()));
+    }
     row("events that count", ran.passed.inside.to_string());
     row("first", time(ran.passed.span.map(|(first, _)| first)));
     row("last", time(ran.passed.span.map(|(_, last)| last)));

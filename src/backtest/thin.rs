@@ -14,7 +14,7 @@ use crate::engine::key::{HashSeed, Prehashed, tuple};
 use crate::engine::policy::{KeyField, Measure, Policy};
 use crate::evaluate::Label;
 use crate::evaluate::read::Ear;
-use crate::replay::{Heard, Options, Panel, Record, Turn};
+use crate::replay::{Heard, Options, Panel, Record, Told, Turn};
 
 /// Any seed will do: it only tells keys apart, and says who is in the sample.
 const SEED: HashSeed = HashSeed(0x7361_6d70_6c65, 0x6163_746f_7273);
@@ -169,6 +169,15 @@ impl Scout {
         Self { panel: Panel::new(Vec::new(), options), thin, read: 0 }
     }
 
+    /// The next records, a few at a time. Returns how many it took, 0 at the end.
+    pub fn records<'r>(&mut self, records: impl Iterator<Item = Record<'r>>) -> usize {
+        let Self { panel, thin, read } = self;
+        let hear = |told: &Told<'_>| told.event.iter().for_each(|(event, _)| thin.note(event));
+        let count = panel.together(records, |_, _| Turn::Apply, hear);
+        *read += count as i64;
+        count
+    }
+
     /// The sample, with what it touches.
     pub fn end(self) -> Thin {
         self.thin
@@ -181,18 +190,7 @@ impl Ear for Scout {
         lines: impl Iterator<Item = &'l [u8]>,
         _: impl FnMut(&Heard<'_>) -> Option<Label>,
     ) -> usize {
-        let Self { panel, thin, read } = self;
-        let records = lines.zip(*read..).map(|(bytes, number)| Record::line(bytes, number));
-        let count = panel.together(
-            records,
-            |_, _| Turn::Apply,
-            |told| {
-                if let Some((event, _)) = told.event {
-                    thin.note(event);
-                }
-            },
-        );
-        *read += count as i64;
-        count
+        let numbers = self.read..;
+        self.records(lines.zip(numbers).map(|(bytes, number)| Record::line(bytes, number)))
     }
 }

@@ -32,11 +32,16 @@ that it has at the start. Partitions are merged by effective time, as live merge
 the very order of live, with operators' actions and feedback, from the journal. What was decided live is read beside it, and
 the report says how many of the candidate's decisions are the same.
 
+--checkpoints DIR, the state_dir of an instance or of `weir checkpoint import`, begins a range of a topic from the newest
+checkpoint before it: each policy takes effect on it as a reload does live, and what came between the checkpoint and the range
+is applied untold. One that was made by another version, seed or record limits, or of which the topic has lost what came after,
+is passed over, and the report says why; when none fits, earlier events are read as without it.
+
 Labels are seldom a fair sample: people look at what was acted on. The report says what share of the allowed and of the others
 has one, and weighs them accordingly; for recall, have a random sample of allowed events labelled too.
 
---sample reads the file twice: once for what the sample touches, once for the decisions. The report says what a sample cannot
-answer; figures are not scaled up.
+--sample reads the file, or the range of the topic as it stood at the start, twice: once for what the sample touches, once for
+the decisions. The report says what a sample cannot answer; figures are not scaled up.
 
 --fixture prints what was decided of one event as a policy test: with what its user, target, device and address did before,
 under other names.
@@ -53,6 +58,7 @@ Examples:
   weir backtest --input log.csv.gz --map user=account,time=ts --action like --report out.html
   weir backtest --input day.jsonl --policy candidate --fixture e-4711
   weir backtest --from engagement.interactions.v1@2026-05-04T00:00:00Z.. --policy candidate
+  weir backtest --from engagement.interactions.v1@2026-05-04T00:00:00Z.. --checkpoints state --policy candidate
   weir backtest --from engagement.interactions.v1 --follow-journal";
 
 /// `weir backtest`
@@ -67,6 +73,9 @@ pub struct BacktestArgs {
     /// Take the events, and all else that went in, in the exact order of the journal
     #[arg(long, requires = "from")]
     pub follow_journal: bool,
+    /// Begin the range from the newest checkpoint in this folder that lies before it, where one fits
+    #[arg(long, value_name = "DIR", requires = "from")]
+    pub checkpoints: Option<PathBuf>,
     /// Where the configuration is.
     #[command(flatten)]
     pub config: ConfigArgs,
@@ -80,7 +89,7 @@ pub struct BacktestArgs {
     #[command(flatten)]
     pub range: RangeArgs,
     /// Only this share of the actors, such as 5%, with those who share targets, addresses and devices with them
-    #[arg(long, value_name = "P%", value_parser = share, conflicts_with_all = ["from", "fixture"])]
+    #[arg(long, value_name = "P%", value_parser = share, conflicts_with_all = ["follow_journal", "fixture"])]
     pub sample: Option<u32>,
     /// Form of the events [default: csv where the file is called .csv, .csv.gz or .csv.zst, else jsonl]
     #[arg(long, value_enum)]

@@ -2,13 +2,13 @@
 
 use clap::Args;
 
-use super::backtest::from;
-use super::{ConfigArgs, EventFormat, FileOrStandard, Format, FromTopic, PolicyArgs, ReadingArgs};
+use super::{EventsArgs, Format, PolicyArgs};
 
 pub(super) const HELP: &str = "\
 All events before it go through the engine that runs live; then that one is told: what was known before, each signal and
 limit with value and threshold, each condition of each rule (true, false or unknown) with the values it reads, the
-points that add up to the score, and what the verdict would be without each thing that acted.
+points that add up to the score, and what the verdict would be without each thing that acted. The events must begin early
+enough for the windows of that one.
 
 Examples:
   weir explain --event-id e-4711 --input events.jsonl
@@ -25,15 +25,9 @@ pub struct ExplainArgs {
     /// Only an event of this user
     #[arg(long, value_name = "ID")]
     pub user: Option<String>,
-    /// Events in the order in which they came, that one among them; `-` is stdin
-    #[arg(long, value_name = "FILE", required_unless_present = "from")]
-    pub input: Option<FileOrStandard>,
-    /// The topic of interactions instead, of a time range that begins early enough for its windows, or whole
-    #[arg(long, value_name = "TOPIC[@TIME..TIME]", value_parser = from, conflicts_with = "input")]
-    pub from: Option<FromTopic>,
-    /// Where the configuration is.
+    /// Where the events come from.
     #[command(flatten)]
-    pub config: ConfigArgs,
+    pub events: EventsArgs,
     /// What judges.
     #[command(flatten)]
     pub policy: PolicyArgs,
@@ -43,10 +37,4 @@ pub struct ExplainArgs {
     /// Form of the explanation
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
-    /// Form of the events [default: csv where the file is called .csv, .csv.gz or .csv.zst, else jsonl]
-    #[arg(long, value_enum, value_name = "FORM")]
-    pub events_format: Option<EventFormat>,
-    /// How the events are read.
-    #[command(flatten)]
-    pub reading: ReadingArgs,
 }

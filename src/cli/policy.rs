@@ -19,9 +19,13 @@ promote first decides the given events by the candidate and by the policy in pla
 --force REASON puts it in place all the same, and the log says so. rollback takes a version that is kept, or the text of any
 policy that ever took effect from the topic of policies.
 
+--from-shadow judges a candidate that ran beside the live policy (`weir run --candidate`) by what it would have decided since its
+state was copied last, instead of other events or besides. Of these only verdicts are known: figures of accounts are not.
+
 Examples:
   weir policy promote --candidate new --from engagement.interactions.v1 --reason 'case 12'
   weir policy promote --candidate new --input day.jsonl --reason r --budget 'new_blocks > 0'
+  weir policy promote --candidate new --from-shadow --reason 'a week beside the live one'
   weir policy list
   weir policy rollback 9f86d081884c --reason 'too many held'";
 
@@ -64,11 +68,14 @@ pub struct PromoteArgs {
     #[command(flatten)]
     pub versions: VersionsArgs,
     /// Events to judge it by; `-` is stdin
-    #[arg(long, value_name = "FILE", required_unless_present = "from")]
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["from", "from_shadow"])]
     pub input: Option<FileOrStandard>,
     /// The topic of interactions instead, of a time range or whole
     #[arg(long, value_name = "TOPIC[@TIME..TIME]", value_parser = from, conflicts_with_all = ["input", "since", "until"])]
     pub from: Option<FromTopic>,
+    /// Judge it, too, by what the topic of shadow says it would have decided beside the policy in place
+    #[arg(long)]
+    pub from_shadow: bool,
     /// Which part of the input counts.
     #[command(flatten)]
     pub range: RangeArgs,
@@ -113,6 +120,7 @@ impl PromoteArgs {
             input: self.input.clone(),
             from: self.from.clone(),
             follow_journal: false,
+            checkpoints: None,
             config: self.versions.config.clone(),
             policy: Some(self.candidate.clone()),
             against: against.into_iter().collect(),

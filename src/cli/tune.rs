@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::backtest::from;
-use super::{ConfigArgs, EventFormat, FileOrStandard, Format, FromTopic, PolicyArgs, RangeArgs, ReadingArgs};
+use super::{EventFormat, EventsArgs, FileOrStandard, Format, PolicyArgs, RangeArgs, ReadingArgs};
 
 pub(super) const SUGGEST_HELP: &str = "\
 The events go through the policy, and the values of each of its counts are gathered, for all and for each hour of the week
@@ -21,15 +20,9 @@ Examples:
 /// `weir suggest`
 #[derive(Clone, Debug, Args)]
 pub struct SuggestArgs {
-    /// Events in the order in which they came
-    #[arg(long, value_name = "FILE", required_unless_present = "from")]
-    pub input: Option<PathBuf>,
-    /// The topic of interactions instead, of a time range or whole
-    #[arg(long, value_name = "TOPIC[@TIME..TIME]", value_parser = from, conflicts_with = "input")]
-    pub from: Option<FromTopic>,
-    /// Where the configuration is.
+    /// Where the events come from.
     #[command(flatten)]
-    pub config: ConfigArgs,
+    pub events: EventsArgs,
     /// Whose signals.
     #[command(flatten)]
     pub policy: PolicyArgs,
@@ -39,12 +32,6 @@ pub struct SuggestArgs {
     /// Form of what is printed
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
-    /// Form of the events [default: csv where the file is called .csv, .csv.gz or .csv.zst, else jsonl]
-    #[arg(long, value_enum, value_name = "FORM")]
-    pub events_format: Option<EventFormat>,
-    /// How the events are read.
-    #[command(flatten)]
-    pub reading: ReadingArgs,
 }
 
 pub(super) const SWEEP_HELP: &str = "\

@@ -115,7 +115,7 @@ fn from_file(
     let config = setup::config(&args.config)?;
     let events = reading::events(args.format, file)?;
     let thin = args.sample.map(|share| thin(args, file, share, &sides)).transpose()?;
-    let about_sample = thin.as_ref().map(|thin| (thin.told(), thin.cannot_answer()));
+    let about_sample = thin.as_ref().map(about_sample);
     let mut session = reading::session(&args.reading, args.labels.as_deref())?;
     let pass = pass(args, &config, sides, (range, labelled)).thinned(thin);
     let progress = Progress::start(events.length, false);
@@ -130,10 +130,7 @@ fn from_file(
         session.end(&labels.display().to_string());
     }
     let mut facts = facts(args, &reading::name(file), "as in the input");
-    if let Some((share, open)) = about_sample {
-        facts.push(("sample".to_owned(), share));
-        facts.push(("a sample cannot answer".to_owned(), open));
-    }
+    facts.extend(about_sample.into_iter().flatten());
     Ok(Findings::new(ran, &session.groups, session.faults, mask(args), facts))
 }
 
@@ -153,6 +150,12 @@ fn thin(args: &BacktestArgs, file: &FileOrStandard, share: u32, sides: &[Side]) 
     let events = reading::events(args.format, file)?;
     session.hear(&mut scout, events.input).map_err(|error| Failure::new(error.to_string()))?;
     Ok(scout.end())
+}
+
+/// What is to be known of a sample, as facts of a report.
+pub(super) fn about_sample(thin: &Thin) -> Vec<(String, String)> {
+    let facts = [("sample", thin.told()), ("a sample cannot answer", thin.cannot_answer())];
+    facts.map(|(name, value)| (name.to_owned(), value)).to_vec()
 }
 
 pub(super) fn mask(args: &BacktestArgs) -> Mask {
@@ -271,6 +274,7 @@ fn command(args: &BacktestArgs) -> String {
             format!("{}@{}..{}", from.topic, time(from.since), time(from.until))
         }),
     );
+    flag("checkpoints", args.checkpoints.as_ref().map(path));
     flag("policy", args.policy.as_ref().map(path));
     args.against.iter().for_each(|dir| flag("against", Some(path(dir))));
     flag("labels", args.labels.as_ref().map(path));

@@ -19,11 +19,11 @@ pub fn run(args: &ExplainArgs) -> u8 {
 }
 
 fn explain(args: &ExplainArgs) -> Result<u8, Failure> {
-    let config = setup::config(&args.config)?;
+    let config = setup::config(&args.events.config)?;
     let policy = policy::of_args(&args.policy)?.load_or_fail()?.policy;
-    let events = reading::of(&args.config, args.from.as_ref(), (args.events_format, args.input.as_ref()))?;
-    let mut session = reading::session(&args.reading, None)?;
-    let as_of = reading::as_of(&args.reading);
+    let events = reading::of(&args.events)?;
+    let mut session = reading::session(&args.events.reading, None)?;
+    let as_of = reading::as_of(&args.events.reading);
     let options = Options { name: SOURCE.to_owned(), as_of, limits: DecodeLimits::default() };
     let mut engine = Engine::new(Arc::clone(&policy), setup::seed(&config));
     let mut explainer = Explainer::new(&mut engine, &options, &args.event_id, args.user.as_deref());

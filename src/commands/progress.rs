@@ -25,11 +25,6 @@ impl Progress {
         Self(bar.with_style(style))
     }
 
-    /// So many bytes more were decided.
-    pub(super) fn advance(&self, bytes: usize) {
-        self.0.inc(bytes as u64);
-    }
-
     /// What is read from `from` counts as done.
     pub(super) fn reading(&self, from: Box<dyn Read>) -> Box<dyn Read> {
         if self.0.is_hidden() { from } else { Box::new(self.0.wrap_read(from)) }

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use super::{Failure, table, tell, topic};
-use crate::cli::{ConfigArgs, EventFormat, FileOrStandard, FromTopic, LabelKind, ReadingArgs};
+use crate::cli::{EventFormat, EventsArgs, FileOrStandard, LabelKind, ReadingArgs};
 use crate::clock;
 use crate::engine::time::Timestamp;
 use crate::evaluate::read::{Faults, Format, Input, Labels, Mapping, Session};
@@ -40,14 +40,10 @@ pub(super) fn events(format: Option<EventFormat>, from: &FileOrStandard) -> Resu
 }
 
 /// The events of a topic, or else of a file.
-pub(super) fn of(
-    config: &ConfigArgs,
-    from: Option<&FromTopic>,
-    (format, file): (Option<EventFormat>, Option<&FileOrStandard>),
-) -> Result<Events, Failure> {
-    match (from, file) {
-        (Some(from), _) => topic::events(config, from),
-        (None, Some(file)) => events(format, file),
+pub(super) fn of(args: &EventsArgs) -> Result<Events, Failure> {
+    match (&args.from, &args.input) {
+        (Some(from), _) => topic::events(&args.config, from),
+        (None, Some(file)) => events(args.events_format, file),
         (None, None) => Err(Failure::of_usage("give --input or --from")),
     }
 }

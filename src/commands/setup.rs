@@ -7,7 +7,8 @@ use crate::cli::ConfigArgs;
 use crate::config::{Config, Problems};
 use crate::engine::key::HashSeed;
 use crate::engine::time::Span;
-use crate::stream::{GroupProtocol, KafkaSettings, TopicPlan};
+use crate::pipeline::ShardSettings;
+use crate::stream::{GroupProtocol, KafkaSettings, TopicNames, TopicPlan};
 
 /// How long a command waits for Kafka to answer.
 pub const PATIENCE: Duration = Duration::from_secs(10);
@@ -49,6 +50,22 @@ pub fn topics(config: &Config) -> TopicPlan {
         shards: topics.shards,
         replication: topics.replication,
         retention_days: u32::try_from(days).unwrap_or(u32::MAX),
+    }
+}
+
+/// How a command reads the logs of the first shard.
+pub fn shard(config: &Config, names: TopicNames) -> ShardSettings {
+    ShardSettings {
+        kafka: kafka(config),
+        names,
+        shard: 0,
+        interval: lasting(config.batch.interval),
+        records_max: config.batch.records_max,
+        merge_wait: lasting(config.batch.merge_wait),
+        lead_span: config.batch.lead_span,
+        checkpoint_every: lasting(config.state.checkpoint_interval),
+        ticks: false,
+        accept_lost_inputs: false,
     }
 }
 

@@ -37,13 +37,13 @@ struct Row<'r> {
 fn suggest(args: &SuggestArgs) -> Result<u8, Failure> {
     let found = policy::of_args(&args.policy)?;
     let policy = found.load_or_fail()?.policy;
-    let config = setup::config(&args.config)?;
-    let as_of = reading::as_of(&args.reading);
+    let config = setup::config(&args.events.config)?;
+    let as_of = reading::as_of(&args.events.reading);
     let options = Options { name: "suggest".to_owned(), as_of, limits: DecodeLimits::default() };
 
     let mut engine = Engine::new(Arc::clone(&policy), setup::seed(&config));
     let mut usual = Usual::new(&mut engine, &options);
-    let mut session = reading::session(&args.reading, None)?;
+    let mut session = reading::session(&args.events.reading, None)?;
     let events = events(args)?;
     session.hear(&mut usual, events.input).map_err(|error| Failure::new(error.to_string()))?;
     reading::faults(&session.faults);
@@ -61,14 +61,19 @@ fn suggest(args: &SuggestArgs) -> Result<u8, Failure> {
 }
 
 fn events(args: &SuggestArgs) -> Result<Events, Failure> {
-    let file = args.input.clone().map(FileOrStandard::File);
-    reading::of(&args.config, args.from.as_ref(), (args.events_format, file.as_ref()))
+    if args.events.input == Some(FileOrStandard::Standard) {
+        return Err(Failure::of_usage("the input is read twice: it must be a file or a topic"));
+    }
+    reading::of(&args.events)
 }
 
 /// What the input is called.
 fn name(args: &SuggestArgs) -> String {
-    let file = args.input.as_deref().map(file_name);
-    file.or_else(|| args.from.as_ref().map(|from| from.topic.clone())).unwrap_or_default()
+    match (&args.events.input, &args.events.from) {
+        (Some(FileOrStandard::File(path)), _) => file_name(path),
+        (_, Some(from)) => from.topic.clone(),
+        (Some(FileOrStandard::Standard) | None, None) => String::new(),
+    }
 }
 
 /// The same events through the policy with the patch beside it.
@@ -78,7 +83,7 @@ fn touched(
     patch: &str,
     options: &Options,
 ) -> Result<Findings, Failure> {
-    let config = setup::config(&args.config)?;
+    let config = setup::config(&args.events.config)?;
     let mut files = found.files.clone();
     files.retain(|(name, _)| name != PATCH);
     files.push((PATCH.to_owned(), patch.to_owned()));
@@ -89,7 +94,7 @@ fn touched(
     let side = Side { name: found.name(), policy: loaded.policy };
     let mut pass =
         Pass::new(side, Vec::new(), setup::seed(&config), (options.clone(), Range::default()), false);
-    let mut session = reading::session(&args.reading, None)?;
+    let mut session = reading::session(&args.events.reading, None)?;
     let events = events(args)?;
     session.hear(&mut pass, events.input).map_err(|error| Failure::new(error.to_string()))?;
     Ok(Findings::new(pass.end(), &session.groups, session.faults, Mask::default(), Vec::new()))

@@ -127,7 +127,7 @@ fn fresh_stats(policy: &Policy) -> Stats {
 }
 
 /// Whether what is remembered of crowds under one policy means the same under another.
-fn same_crowds(old: &Policy, new: &Policy) -> bool {
+pub fn same_crowds(old: &Policy, new: &Policy) -> bool {
     let counter = |policy: &Policy, signal: usize| policy.signals[signal].identity;
     let meaning = |policy: &Policy| {
         let families: Vec<String> = policy.families.iter().map(|family| family.name.clone()).collect();

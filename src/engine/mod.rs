@@ -58,6 +58,7 @@ mod record;
 mod sieve;
 mod stats;
 
+pub use self::activate::same_crowds;
 pub use self::apply::Engine;
 pub use self::input::{DeadLetterReason, Input, Outcome, Outputs, Standing};
 pub use self::prepare::{Ahead, Prepared};

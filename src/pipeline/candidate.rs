@@ -8,7 +8,10 @@
 //! Its state begins as a copy of the live one, with the candidate taking effect there: counters that both policies have,
 //! bans, penalties and exemptions are as they were; counters that are new say `warming_up`. It is in no checkpoint, so a
 //! start of the process, or a takeover, copies anew: each record says since when. Nothing of it reaches the chain, and
-//! what goes wrong in it ends it alone; it is begun again once the policy is another one.
+//! what goes wrong in it ends it alone; it is begun again once the policy is another one. Corrections that either makes
+//! later are compared, too, by their counts ([`corrections`]).
+
+mod corrections;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,6 +27,7 @@ use crate::wire::decision;
 use crate::wire::interaction::DecodeLimits;
 use crate::wire::shadow;
 
+use self::corrections::{Corrections, Side};
 use super::commit::Job;
 use super::replica::Work;
 use super::score::{Decided, Inputs, Report, Scorer};
@@ -33,18 +37,33 @@ use super::shard::words_of;
 pub type CandidatePolicy = Arc<dyn Fn() -> Option<Arc<Policy>> + Send + Sync>;
 
 /// How the verdicts of a batch compare: the live one's, the candidate's, how often. `None` is not decided, as where an
-/// event is a duplicate to one of them.
+/// event is a duplicate to one of them. The same of corrections that one of them made or both.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Compared(BTreeMap<(Option<Verdict>, Option<Verdict>), u64>);
+pub struct Compared {
+    decisions: Pairs,
+    corrections: Pairs,
+}
+
+type Pair = (Option<Verdict>, Option<Verdict>);
+type Pairs = BTreeMap<Pair, u64>;
 
 impl Compared {
-    /// Each pair that occurred.
-    pub fn each(&self) -> impl Iterator<Item = ((Option<Verdict>, Option<Verdict>), u64)> {
-        self.0.iter().map(|(pair, count)| (*pair, *count))
+    /// Each pair of first decisions that occurred.
+    pub fn each(&self) -> impl Iterator<Item = (Pair, u64)> {
+        self.decisions.iter().map(|(pair, count)| (*pair, *count))
+    }
+
+    /// Each pair of corrections that occurred; `None`: it was not corrected.
+    pub fn corrections(&self) -> impl Iterator<Item = (Pair, u64)> {
+        self.corrections.iter().map(|(pair, count)| (*pair, *count))
     }
 
     fn count(&mut self, live: Option<Verdict>, candidate: Option<Verdict>) {
-        *self.0.entry((live, candidate)).or_default() += 1;
+        *self.decisions.entry((live, candidate)).or_default() += 1;
+    }
+
+    fn correct(&mut self, live: Option<Verdict>, candidate: Option<Verdict>) {
+        *self.corrections.entry((live, candidate)).or_default() += 1;
     }
 }
 
@@ -64,6 +83,8 @@ struct Running {
     since: Option<Timestamp>,
     /// What it would have told: never sent.
     untold: OutBatch,
+    /// Corrections of one side that the other has not made yet.
+    corrections: Corrections,
 }
 
 impl Candidate {
@@ -99,7 +120,8 @@ impl Candidate {
         engine.apply(Input::Policy(policy), &mut Outputs::default());
         let since = Some(engine.now()).filter(|now| *now > Timestamp::default());
         let scorer = Scorer::new(engine, self.names.clone(), self.limits);
-        self.running = Some(Running { scorer, since, untold: OutBatch::default() });
+        self.running =
+            Some(Running { scorer, since, untold: OutBatch::default(), corrections: Corrections::default() });
         metrics::candidate_runs(Some(since.unwrap_or_default()));
         tracing::info!(%hash, since = since.map(|at| at.to_string()), "a candidate runs beside the live policy, on a copy of its state");
         Ok(())
@@ -154,11 +176,13 @@ impl Running {
         self.untold.clear();
         let mut report = Report { decided: Some(Vec::new()), ..Report::default() };
         self.scorer.apply(inputs, &mut self.untold, &mut report);
-        let mut open: HashMap<Coordinates, Verdict> =
-            live.iter().map(|decided| (decided.at, decided.verdict)).collect();
+        let theirs = report.decided.unwrap_or_default();
         let mut compared = Compared::default();
+        self.correct(live, &theirs, &mut compared);
+        let mut open: HashMap<Coordinates, Verdict> =
+            first(live).map(|decided| (decided.at, decided.verdict)).collect();
         let hash = Arc::clone(&teller.engine().policy().hash);
-        for theirs in report.decided.unwrap_or_default() {
+        for theirs in first(&theirs) {
             let actual = open.remove(&theirs.at);
             compared.count(actual, Some(theirs.verdict));
             if let Some(actual) = actual.filter(|actual| *actual != theirs.verdict) {
@@ -171,6 +195,22 @@ impl Running {
         open.values().for_each(|verdict| compared.count(Some(*verdict), None));
         Ok(compared)
     }
+
+    /// Brings the corrections of a batch together with those that wait.
+    fn correct(&mut self, live: &[Decided], theirs: &[Decided], compared: &mut Compared) {
+        let now = self.scorer.engine().now();
+        for (side, made) in [(Side::Live, live), (Side::Candidate, theirs)] {
+            for decided in made.iter().filter(|decided| decided.revision > 0) {
+                self.corrections.hear(side, (decided.at, decided.verdict), now, compared);
+            }
+        }
+        self.corrections.settle(now, compared);
+    }
+}
+
+/// Decisions that are no corrections.
+fn first(decided: &[Decided]) -> impl Iterator<Item = &Decided> {
+    decided.iter().filter(|decided| decided.revision == 0)
 }
 
 /// A panic is a reason in words like any other error.

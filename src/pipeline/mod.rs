@@ -55,7 +55,7 @@ pub use self::live::{Stage, Surroundings, Told, run_live};
 pub use self::logs::{FollowError, JournalPage, Logs};
 pub use self::lost::{LostInputs, go_over};
 pub use self::merge::Merge;
-pub use self::recover::{Candidates, Pages, Start, start};
+pub use self::recover::{Candidates, Pages, Start, behind, line_of, revive, start};
 pub use self::replica::{Replica, Work};
 pub use self::reset::reset;
 pub use self::restore::read_bans;

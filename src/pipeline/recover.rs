@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::engine::Engine;
 use crate::engine::cut::{Page, Restore};
+use crate::engine::key::HashSeed;
 use crate::engine::policy::load::load;
 use crate::state::{Generation, Meta, Position};
 use crate::stream::{Topic, TopicNames};
@@ -102,8 +103,11 @@ fn from_checkpoint(
     Ok(None)
 }
 
-/// The offset of the journal behind the record that a checkpoint stands for.
-fn behind(
+/// The offset of the journal behind the record that a checkpoint stands for; `None` where the journal does not hold it.
+///
+/// # Errors
+/// The brokers do not answer, or the journal cannot be read.
+pub fn behind(
     logs: &mut impl Logs,
     candidate: &Generation,
     (low, high): (i64, i64),
@@ -126,23 +130,39 @@ fn behind(
 
 fn restore(foundry: &Foundry, candidates: &mut dyn Candidates, generation: u64) -> Result<Replica, String> {
     let (meta, pages) = candidates.load(generation)?;
+    let engine = revive(&meta, pages, foundry.seed)?;
+    let line = line_of(&meta, &foundry.names)?;
+    Ok(foundry.replica(engine, line))
+}
+
+/// The engine that a checkpoint holds, under the policy it was cut with.
+///
+/// # Errors
+/// Its policy cannot be loaded any more, or its pages are damaged; why, in words.
+pub fn revive(
+    meta: &Meta,
+    pages: impl Iterator<Item = Result<Page, String>>,
+    seed: HashSeed,
+) -> Result<Engine, String> {
     let policy =
         load(&meta.policy_sources).map_err(|_| "its policy cannot be loaded by this version")?.policy;
     if *policy.hash != *meta.policy {
         return Err("its policy is another one than it names".to_owned());
     }
-    let mut restore = Restore::new(policy, foundry.seed);
+    let mut restore = Restore::new(policy, seed);
     for page in pages {
         restore.add(page?).map_err(|error| error.to_string())?;
     }
-    let engine: Engine = restore.finish().map_err(|error| error.to_string())?;
-    let line = line_of(&meta, foundry)?;
-    Ok(foundry.replica(engine, line))
+    restore.finish().map_err(|error| error.to_string())
 }
 
-fn line_of(meta: &Meta, foundry: &Foundry) -> Result<Line, String> {
+/// The line on which a checkpoint stands.
+///
+/// # Errors
+/// It cannot be read, or names a topic that is no input here; why, in words.
+pub fn line_of(meta: &Meta, names: &TopicNames) -> Result<Line, String> {
     let chain = Chain::parse(&meta.chain).ok_or("its chain cannot be read")?;
-    let positions = positions_of(&meta.positions, &foundry.names)?;
+    let positions = positions_of(&meta.positions, names)?;
     let next = meta.seq + 1;
     Ok(Line { lineage: meta.lineage.clone(), next, chain, positions, basis: meta.basis.clone() })
 }

@@ -22,12 +22,12 @@ pub struct Summary {
     pub ban_changes: u64,
     /// Case records that would have been told.
     pub case_records: u64,
-    /// The first lines that could not be decided: number from 1, and why.
+    /// The first lines of each kind that could not be decided: number from 1, and why.
     pub faults: Vec<(u64, DecodeError)>,
 }
 
-/// Faults that are kept for people.
-const FAULTS_MAX: usize = 10;
+/// Faults of one kind that are kept for people.
+const FAULTS_MAX: usize = 5;
 
 /// Is called with the lines and the bytes of each block after it was decided.
 pub type Watch<'w> = dyn FnMut(&mut dyn Iterator<Item = &[u8]>, usize) + 'w;
@@ -74,7 +74,7 @@ impl Told {
         summary.ban_changes += heard.outputs.bans.len() as u64;
         summary.case_records += heard.outputs.cases.len() as u64;
         if let Some(fault) = heard.fault
-            && summary.faults.len() < FAULTS_MAX
+            && summary.faults.iter().filter(|(_, known)| known.reason == fault.reason).count() < FAULTS_MAX
         {
             summary.faults.push((heard.line, fault.clone()));
         }

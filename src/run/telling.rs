@@ -83,6 +83,9 @@ fn measure(report: &Report) {
     for ((live, candidate), count) in report.compared.each() {
         metrics::candidate(live, candidate, count);
     }
+    for ((live, candidate), count) in report.compared.corrections() {
+        metrics::candidate_corrects(live, candidate, count);
+    }
     for (rule, mode, count) in report.hits.rules() {
         metrics::rule_hits(rule, mode, count);
     }

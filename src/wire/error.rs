@@ -6,7 +6,7 @@ use std::cell::{Cell, RefCell};
 
 use serde_json::error::Category;
 
-use super::text::cut;
+use super::text::{CONTROL, cut};
 use crate::engine::input::DeadLetterReason;
 
 /// The longest message in bytes; the rest is cut off.
@@ -22,6 +22,8 @@ pub struct DecodeError {
     pub place: String,
     /// What is wrong and, where it can be told, what was probably meant.
     pub message: String,
+    /// Line and column in the record, where they are known; `place` may lack them.
+    at: Option<(usize, usize)>,
 }
 
 impl DecodeError {
@@ -32,7 +34,7 @@ impl DecodeError {
             message.truncate(cut(&message, MESSAGE_MAX).len());
             message.push_str("...");
         }
-        Self { reason, place: place.into(), message }
+        Self { reason, place: place.into(), message, at: None }
     }
 
     /// For a header name that is not UTF-8: such a record is a dead letter before its value is looked at.
@@ -47,7 +49,48 @@ impl DecodeError {
         let message = sentence(error);
         let path = trail.path.borrow();
         let field = if path.is_empty() { field_named(&message) } else { &path };
-        Self::new(reason, place(field, error.line(), error.column()), message)
+        let at = (error.line(), error.column());
+        Self::new(reason, place(field, at.0, at.1), message).standing(Some(at).filter(|(line, _)| *line > 0))
+    }
+
+    /// The same, at a line and column of the record.
+    pub(crate) fn standing(self, at: Option<(usize, usize)>) -> Self {
+        Self { at, ..self }
+    }
+
+    /// The same, where what was read begins so many lines and, on its first line, columns into the record.
+    pub(crate) fn shifted(self, (lines, columns): (usize, usize)) -> Self {
+        let shift = |(line, column)| (line + lines, if line == 1 { column + columns } else { column });
+        Self { at: self.at.map(shift), ..self }
+    }
+
+    /// Whether it is about a control character in an id.
+    pub(crate) fn is_of_control(&self) -> bool {
+        self.message == CONTROL
+    }
+
+    /// The field, without line and column.
+    pub fn field(&self) -> &str {
+        let Some((line, column)) = self.at else { return &self.place };
+        let head = self.place.strip_suffix(&format!("line {line} column {column}"));
+        head.map_or(&self.place, |head| head.strip_suffix(", ").unwrap_or(head))
+    }
+
+    /// For a record that is this line of a file: `file:line:column`, as far as it is known, and the sentence with its field.
+    pub fn in_file(&self, file: &str, line: u64) -> (String, String) {
+        let at = match self.at {
+            Some((inner, column)) => format!("{file}:{}:{}", line + inner as u64 - 1, column.max(1)),
+            None => format!("{file}:{line}"),
+        };
+        (at, self.sentence())
+    }
+
+    /// The sentence with the field.
+    pub fn sentence(&self) -> String {
+        match self.field() {
+            "" => self.message.clone(),
+            field => format!("{} ({field})", self.message),
+        }
     }
 }
 

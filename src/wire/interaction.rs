@@ -9,6 +9,7 @@ pub mod bare;
 pub mod schema;
 
 mod envelope;
+mod locate;
 mod object;
 mod plain;
 mod scan;
@@ -138,7 +139,10 @@ fn decode_text<'a>(
         told = read_any(text)?;
     }
     told.event.occurred_at = told.occurred_at.ok_or_else(|| text::missing("occurred_at"))?;
-    check(&mut told.event, limits, simple == Some(true))?;
+    check(&mut told.event, limits, simple == Some(true)).map_err(|error| {
+        let at = error.is_of_control().then(|| locate::control(text, &error.place)).flatten();
+        error.standing(at)
+    })?;
     Ok(Decoded { event: told.event, append_time: told.append_time, trace })
 }
 

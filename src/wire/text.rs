@@ -58,12 +58,14 @@ fn short(text: &str, field: &'static str, max: usize) -> Result<(), DecodeError>
     Err(DecodeError::new(DeadLetterReason::InvalidField, field, message))
 }
 
+/// What is said of a control character.
+pub(super) const CONTROL: &str = "control characters are not allowed in an id";
+
 fn plain(text: &str, field: &'static str) -> Result<(), DecodeError> {
     if !has_control(text) {
         return Ok(());
     }
-    let message = "control characters are not allowed in an id";
-    Err(DecodeError::new(DeadLetterReason::InvalidField, field, message))
+    Err(DecodeError::new(DeadLetterReason::InvalidField, field, CONTROL))
 }
 
 /// At most the first `max` bytes, whole characters only.

@@ -2,8 +2,12 @@
 //! policies in one pass, and the peak memory at two lengths of the file.
 //!
 //! `cargo bench --bench backtest -- [events] [users]` (1,000,000 events and five times as many, of 100,000 users, unless
-//! told). Each length runs in a process of its own, so that its peak is its own. Memory is flat when the peaks are alike:
-//! users and their windows are the same, only the stream is longer, and both are longer than any window. CPU time, not wall time.
+//! told). Each length runs in a process of its own, so that its peak is its own. CPU time, not wall time.
+//!
+//! What grows from one length to the other is engine state within the budgets of the policies, printed by table: the trail
+//! of crowds is a ring that grows to half of `retroactive.budget` (64 MB a policy) and then overwrites itself, and counters of
+//! targets come to all targets that are seen while records are kept. `beside_state_mb` is all other memory, the
+//! allocator's room included: that is what must be alike.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -68,12 +72,24 @@ fn measure(path: &Path, events: u64) -> io::Result<()> {
         let mut block = lines.lines();
         while pass.together(&mut block, |_| None) > 0 {}
     }
+    let (state, resident) = (pass.state_bytes(), clock::rss_bytes());
     let ran = pass.end();
     let seconds = clock::process_cpu_seconds() - start;
     let findings = Findings::new(ran, &Groups::default(), Faults::default(), Mask::default(), Vec::new());
     assert_eq!(findings.counted(), events, "each event counts");
     println!("events {events}");
     println!("events_per_cpu_second {:.0} (each under 2 policies)", events as f64 / seconds);
+    let mut tables: Vec<(&String, &u64)> = state.iter().collect();
+    tables.sort_by_key(|(_, bytes)| std::cmp::Reverse(**bytes));
+    let megabytes = |bytes: u64| bytes as f64 / 1e6;
+    println!("state_mb {:.1}", megabytes(state.values().sum()));
+    for (table, bytes) in tables.iter().take(8) {
+        println!("  {:.1} {table}", megabytes(**bytes));
+    }
+    if let Some(rss) = resident {
+        let state: u64 = state.values().sum();
+        println!("beside_state_mb {:.0}", megabytes(rss.saturating_sub(state)));
+    }
     if let Some(peak) = clock::peak_rss_bytes() {
         println!("peak_rss_mb {:.0}", peak as f64 / 1e6);
     }

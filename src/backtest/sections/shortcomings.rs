@@ -8,8 +8,9 @@ use crate::report::Section;
 
 use super::part;
 
-pub(super) fn shortcomings(findings: &Findings) -> [Section; 3] {
-    [read(findings), faults(findings), quality(findings)]
+pub(super) fn shortcomings(findings: &Findings) -> Vec<Section> {
+    let always = [read(findings), faults(findings), quality(findings)];
+    began(findings).into_iter().chain(always).collect()
 }
 
 fn read(findings: &Findings) -> Section {
@@ -21,11 +22,12 @@ fn read(findings: &Findings) -> Section {
         let until = range.until.map_or("the end".to_owned(), |at| at.to_string());
         row("range, by append time", format!("from {} until {until}", time(range.since)));
         row("passed over before the warm-up", passed.before.to_string());
-        row("warm-up, applied untold", format!("{} over {}", passed.warm_up, range.warm_up));
+        row("warm-up, applied untold", format!("{} over {}", passed.warm_up, range.warm_up_told()));
         row("passed over after the range", passed.after.to_string());
     }
     if let (Some(since), Some(first)) = (range.since, passed.first_applied)
         && passed.before == 0
+        && !range.is_warmed_by_all()
     {
         let reach = since.since(first);
         row("the input reaches back", format!("{reach} before the range, of {} wanted", range.warm_up));
@@ -40,12 +42,30 @@ fn read(findings: &Findings) -> Section {
         let told: Vec<String> = outcomes.iter().map(|(name, count)| format!("{name} {count}")).collect();
         row(&format!("outcomes, {}", seat.name), told.join(", "));
     }
-    Section::table("What was read", &["", ""], rows).noted(
+    Section::table("What was read", &["", ""], rows).noted(if is_restored(findings) {
+        "What came before the range is known as far as the checkpoint knew it. Operators' actions and feedback since it are \
+         applied with --follow-journal only."
+    } else {
         "Windows are whole from the begin of the range on where the input reaches back the whole warm-up. Days of activity, \
          first sightings, penalties and bans from before the warm-up are not known; a key that was never silent for a \
          window may be counted in sub-windows from the start and one by one after the warm-up: they differ by a sub-window \
-         at most.",
-    )
+         at most."
+    })
+}
+
+fn is_restored(findings: &Findings) -> bool {
+    findings.ran.origin.as_ref().is_some_and(|origin| origin.checkpoint.is_some())
+}
+
+/// What the state of the range began with, where a checkpoint was asked for.
+fn began(findings: &Findings) -> Option<Section> {
+    let origin = findings.ran.origin.as_ref()?;
+    let rows = origin.rows(findings.ran.passed.warm_up);
+    let rows = rows.into_iter().map(Vec::from).collect();
+    Some(Section::table("What the range began with", &["", ""], rows).noted(
+        "Each policy took effect on a copy of the checkpoint as a reload does live: counters that the checkpoint has keep \
+         their counts; those that it has not begin empty.",
+    ))
 }
 
 fn faults(findings: &Findings) -> Section {

@@ -20,9 +20,12 @@ pub(super) struct Entry {
     pub(super) from: String,
     /// Hash of what is since.
     pub(super) to: String,
-    /// What a candidate was judged by.
+    /// What a candidate was judged by: events that both decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) judged: Option<Judged>,
+    /// Likewise: what it would have decided beside the policy in place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) shadow: Option<Judged>,
 }
 
 /// What a candidate was judged by.
@@ -41,8 +44,15 @@ pub(super) struct Judged {
     pub(super) forced: Option<String>,
 }
 
+impl Judged {
+    /// Its figures in words; what was decided beside the policy in place is told apart.
+    pub(super) fn told(&self) -> String {
+        self.figures.join(", ")
+    }
+}
+
 impl Entry {
-    pub(super) fn new(what: &str, who: &Signature, place: &Place, to: &str, judged: Option<Judged>) -> Self {
+    pub(super) fn new(what: &str, who: &Signature, place: &Place, to: &str) -> Self {
         Self {
             at: clock::now().to_string(),
             what: what.to_owned(),
@@ -50,7 +60,8 @@ impl Entry {
             reason: who.reason.clone(),
             from: place.hash.clone(),
             to: to.to_owned(),
-            judged,
+            judged: None,
+            shadow: None,
         }
     }
 

@@ -44,8 +44,9 @@ pub(super) fn list(args: &VersionsArgs) -> Result<u8, Failure> {
 }
 
 fn row(entry: &Entry) -> [String; 6] {
-    let judged = entry.judged.as_ref();
-    let forced = judged.and_then(|judged| judged.forced.as_ref()).map(|why| format!(" (forced: {why})"));
+    let judged = entry.judged.iter().chain(&entry.shadow);
+    let forced =
+        judged.filter_map(|judged| judged.forced.as_ref()).next().map(|why| format!(" (forced: {why})"));
     let why = entry.reason.clone() + &forced.unwrap_or_default();
     let [from, to] = [&entry.from, &entry.to].map(|hash| short(hash).to_owned());
     [entry.at.clone(), entry.what.clone(), from, to, entry.actor.clone(), why]

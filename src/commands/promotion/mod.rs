@@ -8,6 +8,7 @@ mod entry;
 mod list;
 mod promote;
 mod rollback;
+mod shadow;
 
 use std::path::{Path, PathBuf};
 

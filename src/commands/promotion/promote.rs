@@ -1,7 +1,7 @@
 //! A candidate is put in place, unless it acts on more than its budget allows.
 
 use super::entry::{Entry, Judged};
-use super::{Place, short};
+use super::{Place, shadow, short};
 use crate::cli::{FileOrStandard, PromoteArgs, exit};
 use crate::commands::{Failure, backtest, policy, print, tell};
 use crate::replay::run_test;
@@ -23,12 +23,16 @@ pub(super) fn promote(args: &PromoteArgs) -> Result<u8, Failure> {
             candidate.name()
         )));
     }
-    let judged = judge(args, &place)?;
-    if judged.decisions == 0 {
+    let is_given = args.input.is_some() || args.from.is_some();
+    let judged = is_given.then(|| judge(args, &place)).transpose()?;
+    let beside = args.from_shadow.then(|| shadow::judge(args, &place, &hash)).transpose()?;
+    let all = || judged.iter().chain(&beside);
+    if all().any(|judged| judged.decisions == 0) {
         return Err(Failure::new("no event counts: there is nothing to judge the candidate by"));
     }
-    let figures = judged.figures.join(", ");
-    if judged.over_budget && args.force.is_none() {
+    let figures: Vec<String> = all().map(Judged::told).collect();
+    let (figures, is_over) = (figures.join("; "), all().any(|judged| judged.over_budget));
+    if is_over && args.force.is_none() {
         let words = "refused, over the budget";
         tell(&format!(
             "{}: {words}: {} ({figures}); --force REASON puts it in place",
@@ -38,8 +42,9 @@ pub(super) fn promote(args: &PromoteArgs) -> Result<u8, Failure> {
         return Ok(exit::GATE);
     }
     let way = place.put(&hash, &candidate.files)?;
-    let over = if judged.over_budget { "FORCED over its budget" } else { "within its budget" };
-    Entry::new("promote", &args.who, &place, &hash, Some(judged)).note(&place)?;
+    let over = if is_over { "FORCED over its budget" } else { "within its budget" };
+    let entry = Entry::new("promote", &args.who, &place, &hash);
+    Entry { judged, shadow: beside, ..entry }.note(&place)?;
     let (dir, from) = (place.dir.display(), short(&place.hash));
     print(&format!("{dir}: {} in place of {from}, {over} ({figures}); {way}\n", short(&hash)))?;
     Ok(exit::OK)

@@ -27,7 +27,7 @@ pub(super) fn rollback(args: &RollbackArgs) -> Result<u8, Failure> {
         )));
     }
     let way = place.put(&hash, &files)?;
-    Entry::new("rollback", &args.who, &place, &hash, None).note(&place)?;
+    Entry::new("rollback", &args.who, &place, &hash).note(&place)?;
     let dir = place.dir.display();
     print(&format!("{dir}: {}, from {from}, in place of {}; {way}\n", short(&hash), short(&place.hash)))?;
     Ok(exit::OK)

@@ -1,7 +1,8 @@
 //! `weir replay`: the engine over a file of events, one decision line for each event line, in the same order.
 //!
 //! Decisions go to the output, talk to stderr: a progress bar on a terminal, the first lines that could not be
-//! decided, and the statistics. With `--stats json` stderr has one line of JSON and nothing else. The same lines with
+//! decided, and the statistics. A file may be gzip or zstd; one that breaks off is decided as far as it goes, and is a failure.
+//! It ends with 65 when there were lines and none could be decided. With `--stats json` stderr has one line of JSON and nothing else. The same lines with
 //! the same policy, seed and `--as-of` give the same bytes, whatever the file is called.
 
 mod files;
@@ -19,6 +20,7 @@ use crate::cli::{ConfigArgs, FileOrStandard, Format, ReplayArgs, exit};
 use crate::clock;
 use crate::config::Config;
 use crate::engine::Engine;
+use crate::evaluate::read::unpacked;
 use crate::replay::{Options, replay as decide};
 use crate::wire::interaction::DecodeLimits;
 
@@ -45,9 +47,9 @@ fn replay(args: &ReplayArgs) -> Result<u8, Failure> {
     let mut floor = Floor::default();
     let mut watch = |lines: &mut dyn Iterator<Item = &[u8]>, bytes: usize| {
         floor.block(lines, bytes);
-        progress.advance(bytes);
     };
-    let summary = decide(input.from, output.to, &mut engine, &options, &mut watch);
+    let (from, broken) = unpacked(progress.reading(input.from));
+    let summary = decide(from, output.to, &mut engine, &options, &mut watch);
     let cpu = clock::process_cpu_seconds() - cpu - floor.spent_seconds();
     progress.finish();
     let summary = summary.map_err(|error| files::failed(&error, &input.name, &output.name))?;
@@ -55,11 +57,17 @@ fn replay(args: &ReplayArgs) -> Result<u8, Failure> {
     let cost =
         Cost { cpu_seconds: cpu, parse_floor_ratio: floor.ratio(cpu), peak_rss: clock::peak_rss_bytes() };
     let stats = Stats::new(&input.name, &summary, &cost, &policy.hash, as_of);
-    tell(&match args.stats {
-        Format::Json => stats.json(),
-        Format::Text => stats.text(),
-    });
-    Ok(exit::OK)
+    let broken_off = broken.why().map(|why| Failure::new(format!("input {}: {why}", input.name)));
+    match (args.stats, &broken_off) {
+        (Format::Json, None) => tell(&stats.json()),
+        // There is no statistic of what was not read.
+        (Format::Json, Some(_)) => {}
+        (Format::Text, _) => tell(&stats.text()),
+    }
+    if let Some(failure) = broken_off {
+        return Err(failure);
+    }
+    Ok(if stats.is_all_faults() { exit::DATA } else { exit::OK })
 }
 
 /// Records as large as on the topic.

@@ -39,17 +39,17 @@ pub(super) struct Stats {
     as_of: String,
     ban_changes: u64,
     case_records: u64,
-    /// The first lines that could not be decided.
+    /// The first lines of each kind that could not be decided.
     faults: Vec<Fault>,
 }
 
 /// One line that could not be decided.
 #[derive(Debug, Serialize)]
 struct Fault {
-    /// `file:line`.
+    /// `file:line:column`, as far as there is one.
     at: String,
     reason: &'static str,
-    /// Where in the line.
+    /// The field; empty where it is none.
     place: String,
     message: String,
 }
@@ -58,9 +58,9 @@ impl Stats {
     pub(super) fn new(input: &str, summary: &Summary, cost: &Cost, policy: &str, as_of: Timestamp) -> Self {
         let tally = &summary.tally;
         let faults = summary.faults.iter().map(|(line, error)| Fault {
-            at: format!("{input}:{line}"),
+            at: error.in_file(input, *line).0,
             reason: error.reason.name(),
-            place: error.place.clone(),
+            place: error.field().to_owned(),
             message: error.message.clone(),
         });
         Self {
@@ -111,21 +111,32 @@ impl Stats {
         line("policy", self.policy.clone());
         line("as of", self.as_of.clone());
         text.truncate(text.trim_end().len());
+        if self.is_all_faults() {
+            text += "\nerror: nothing in the input could be decided";
+        }
         text
     }
 
     fn faults_text(&self) -> String {
         let told = |fault: &Fault| {
             let Fault { at, reason, place, message } = fault;
-            format!("{}\n", visible(&format!("{at}: {reason}: {message} ({place})")))
+            let place = if place.is_empty() { String::new() } else { format!(" ({place})") };
+            format!("{}\n", visible(&format!("{at}: {reason}: {message}{place}")))
         };
         let mut text: String = self.faults.iter().map(told).collect();
-        let all: u64 = self.dead_letters.values().sum();
-        let more = all.saturating_sub(self.faults.len() as u64);
-        if more > 0 {
-            writeln!(text, "and {more} more lines that could not be decided").expect("memory takes all");
+        for (reason, all) in &self.dead_letters {
+            let kept = self.faults.iter().filter(|fault| fault.reason == *reason).count() as u64;
+            if *all > kept {
+                writeln!(text, "and {} more of the same kind: {reason}", all - kept)
+                    .expect("memory takes all");
+            }
         }
         text
+    }
+
+    /// Whether there were lines, and none of them could be decided.
+    pub(super) fn is_all_faults(&self) -> bool {
+        self.consumed > 0 && self.consumed == self.dead_letters.values().sum::<u64>()
     }
 }
 

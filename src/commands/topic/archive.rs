@@ -38,7 +38,8 @@ pub(in crate::commands) fn rows(
     let mut decided = read(journal.settings())?;
     let typed = args.range();
     let range = Range { since: typed.since, until: typed.until, warm_up: Span::ZERO };
-    let mut source = merged::open(journal.settings(), &range, (&policy.settings, limits), faults)?;
+    let extent = merged::extent(journal.settings(), &range, None, faults)?;
+    let mut source = merged::open(journal.settings(), &extent, (&policy.settings, limits))?;
     while let Some(record) = source.next(faults)? {
         let place = || format!("{}/{}@{}", from.topic, record.partition, record.offset);
         let headers = record.headers();

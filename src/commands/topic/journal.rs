@@ -32,18 +32,7 @@ impl Journal {
         policy: Arc<Policy>,
         limits: DecodeLimits,
     ) -> Result<Self, Failure> {
-        let settings = Arc::new(ShardSettings {
-            kafka: setup::kafka(config),
-            names,
-            shard: 0,
-            interval: setup::lasting(config.batch.interval),
-            records_max: config.batch.records_max,
-            merge_wait: setup::lasting(config.batch.merge_wait),
-            lead_span: config.batch.lead_span,
-            checkpoint_every: setup::lasting(config.state.checkpoint_interval),
-            ticks: false,
-            accept_lost_inputs: false,
-        });
+        let settings = Arc::new(setup::shard(config, names));
         let logs = KafkaLogs::new(Arc::clone(&settings), Arc::clone(&policy))?;
         Ok(Self { logs, settings, limits, policy })
     }
@@ -52,10 +41,26 @@ impl Journal {
         &self.settings
     }
 
-    /// Leads all that the journal covers to whoever listens.
-    pub(super) fn follow(&mut self, hearing: &mut Hearing) -> Result<(), Failure> {
+    /// Bounds of records and fields.
+    pub(super) fn limits(&self) -> DecodeLimits {
+        self.limits
+    }
+
+    /// The logs.
+    pub(super) fn logs(&mut self) -> &mut KafkaLogs {
+        &mut self.logs
+    }
+
+    /// Leads all that the journal covers to whoever listens: from its beginning on, or from an offset at which a line of
+    /// state stands.
+    pub(super) fn follow(
+        &mut self,
+        hearing: &mut Hearing,
+        start: Option<(i64, Line)>,
+    ) -> Result<(), Failure> {
         let (low, end) = self.logs.journal_held()?;
-        let (mut next, mut line, mut taken) = (low, None, false);
+        let (mut next, mut line) = start.map_or((low, None), |(next, line)| (next, Some(line)));
+        let mut taken = false;
         while next < end {
             let page = self.logs.journal(next, PATIENCE)?;
             for (offset, record) in page.records.iter().take_while(|(offset, _)| *offset < end) {

@@ -37,7 +37,8 @@ pub(in crate::commands) fn events(args: &ConfigArgs, from: &FromTopic) -> Result
     let journal = Journal::open(&config, names, policy.clone(), limits)?;
     let range = Range { since: from.since, until: from.until, warm_up: Span::ZERO };
     let mut faults = Faults::default();
-    let source = merged::open(journal.settings(), &range, (&policy.settings, limits), &mut faults)?;
+    let extent = merged::extent(journal.settings(), &range, None, &mut faults)?;
+    let source = merged::open(journal.settings(), &extent, (&policy.settings, limits))?;
     let (name, text) = (from.topic.clone(), Vec::new());
     let lines = Lines { source, name: name.clone(), limits, range, faults, text, at: 0 };
     let input = Input { name, from: Box::new(lines), format: Format::JsonLines };

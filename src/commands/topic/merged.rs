@@ -8,14 +8,14 @@
 use std::collections::VecDeque;
 
 use super::hearing::{Hearing, stamp};
-use crate::backtest::Range;
+use crate::backtest::{Range, Scout};
 use crate::cli::exit;
 use crate::clock::Stopwatch;
 use crate::commands::{Failure, setup};
 use crate::engine::policy::Settings;
 use crate::engine::time::Timestamp;
 use crate::evaluate::read::Faults;
-use crate::pipeline::ShardSettings;
+use crate::pipeline::{Positions, ShardSettings};
 use crate::replay::{Panel, Record, Unread};
 use crate::stream::{Input, InputEvent, InputLimits, Lookup, RecordBatch, RecordRef, Topic, TopicStart};
 use crate::wire::headers::Header;
@@ -66,43 +66,68 @@ impl Owned {
     }
 }
 
-/// Opens the topic; records before the range's warm-up are passed over where Kafka can tell which. `settings` say how
-/// times count.
+/// What is read of the topic, fixed at the start: of each partition that has any, from where to where.
+pub(super) struct Extent(Vec<(i32, i64, i64)>);
+
+/// What there is to be read: from where a restored state stands; else records before the range's warm-up are passed over
+/// where Kafka can tell which.
 ///
 /// # Errors
 /// Kafka does not answer, or there is no such topic.
-pub(super) fn open(
+pub(super) fn extent(
     shard: &ShardSettings,
     range: &Range,
-    (settings, limits): (&Settings, DecodeLimits),
+    stands: Option<&Positions>,
     faults: &mut Faults,
-) -> Result<Source, Failure> {
-    let (kafka, names) = (&shard.kafka, &shard.names);
-    let name = names.get(Topic::Interactions);
-    let lookup = Lookup::open(kafka, names)?;
+) -> Result<Extent, Failure> {
+    let name = shard.names.get(Topic::Interactions);
+    let lookup = Lookup::open(&shard.kafka, &shard.names)?;
     let partitions = lookup.partitions(Topic::Interactions, setup::PATIENCE)?;
     // A broker that cannot look up by time is read from its beginning, and what lies before is passed over.
-    let wanted = range
-        .begins()
-        .and_then(|at| lookup.at_time(Topic::Interactions, partitions, at.millis(), setup::PATIENCE).ok());
-    let (mut lanes, mut positions) = (Vec::new(), Vec::new());
+    let offsets = |at: Timestamp| {
+        lookup.at_time(Topic::Interactions, partitions, at.millis().max(0), setup::PATIENCE).ok()
+    };
+    let wanted = range.begins().filter(|_| stands.is_none()).and_then(offsets);
+    let mut parts = Vec::new();
     for partition in 0..partitions {
         let held = lookup.held(Topic::Interactions, partition, setup::PATIENCE)?;
-        let asked = wanted.as_ref().map(|offsets| offsets[partition as usize].unwrap_or(held.high));
+        let asked = match stands {
+            Some(stands) => Some(stands.get(&(Topic::Interactions, partition)).copied().unwrap_or(0)),
+            None => wanted.as_ref().map(|offsets| offsets[partition as usize].unwrap_or(held.high)),
+        };
         let from = asked.unwrap_or(held.low).max(held.low);
-        if held.low > 0 && from == held.low {
+        let is_whole = stands.is_some() && asked == Some(from);
+        if held.low > 0 && from == held.low && !is_whole {
             let message = "earlier records have expired: history begins here";
             faults.note("topic rolled on", || format!("{name}/{partition}@{}", held.low), message);
         }
         if from < held.high {
-            positions.push((partition, from));
-            let (waiting, end) = (VecDeque::new(), held.high);
-            lanes.push(Lane { partition, end, waiting, done: false, paused: false });
+            parts.push((partition, from, held.high));
         }
     }
+    Ok(Extent(parts))
+}
+
+/// Opens the topic. `settings` say how times count.
+///
+/// # Errors
+/// Kafka does not answer.
+pub(super) fn open(
+    shard: &ShardSettings,
+    extent: &Extent,
+    (settings, limits): (&Settings, DecodeLimits),
+) -> Result<Source, Failure> {
+    let (kafka, names) = (&shard.kafka, &shard.names);
+    let lane = |(partition, _, end): &(i32, i64, i64)| {
+        let waiting = VecDeque::new();
+        Lane { partition: *partition, end: *end, waiting, done: false, paused: false }
+    };
+    let lanes = extent.0.iter().map(lane).collect();
+    let positions = extent.0.iter().map(|(partition, from, _)| (*partition, *from)).collect();
     let start = TopicStart { topic: Topic::Interactions, positions };
     let input = Input::open(kafka, names, &[start], InputLimits::default(), setup::PATIENCE)?;
-    Ok(Source { input, name: name.to_owned(), lanes, settings: settings.clone(), limits })
+    let name = names.get(Topic::Interactions).to_owned();
+    Ok(Source { input, name, lanes, settings: settings.clone(), limits })
 }
 
 impl Source {
@@ -111,19 +136,37 @@ impl Source {
     /// # Errors
     /// Kafka does not answer any more. A partition that breaks off is a fault, and the others are done.
     pub(super) fn hear(mut self, hearing: &mut Hearing) -> Result<(), Failure> {
-        let mut ready: Vec<Owned> = Vec::with_capacity(Panel::RECORDS);
-        loop {
-            while ready.len() < Panel::RECORDS
-                && let Some(record) = self.next(&mut hearing.session.faults)?
-            {
-                ready.push(record);
-            }
-            if ready.is_empty() {
-                return Ok(());
-            }
-            decide(&ready, hearing);
-            ready.clear();
+        let mut ready = Vec::with_capacity(Panel::RECORDS);
+        while self.some(&mut ready, &mut hearing.session.faults)? {
+            each(&ready, |records| {
+                hearing.feed(records, |index| (ready[index].partition, ready[index].offset));
+            });
         }
+        Ok(())
+    }
+
+    /// Leads all records to a sample that looks for what it touches.
+    ///
+    /// # Errors
+    /// As of [`Source::hear`].
+    pub(super) fn scout(mut self, scout: &mut Scout) -> Result<(), Failure> {
+        // The second reading meets the same faults, and tells them.
+        let (mut ready, mut faults) = (Vec::with_capacity(Panel::RECORDS), Faults::default());
+        while self.some(&mut ready, &mut faults)? {
+            each(&ready, |records| while scout.records(&mut *records) > 0 {});
+        }
+        Ok(())
+    }
+
+    /// The next records, a few at a time; false at the end.
+    fn some(&mut self, ready: &mut Vec<Owned>, faults: &mut Faults) -> Result<bool, Failure> {
+        ready.clear();
+        while ready.len() < Panel::RECORDS
+            && let Some(record) = self.next(faults)?
+        {
+            ready.push(record);
+        }
+        Ok(!ready.is_empty())
     }
 
     /// The next record of all partitions, once each has one or is done.
@@ -227,9 +270,10 @@ impl Source {
     }
 }
 
-fn decide(ready: &[Owned], hearing: &mut Hearing) {
+/// Hands records on as they are decided.
+fn each(ready: &[Owned], hear: impl FnOnce(&mut dyn Iterator<Item = Record<'_>>)) {
     let headers: Vec<Vec<Header<'_>>> = ready.iter().map(Owned::headers).collect();
-    let records = ready.iter().zip(&headers).map(|(record, headers)| Record {
+    let mut records = ready.iter().zip(&headers).map(|(record, headers)| Record {
         bytes: record.value.as_deref(),
         headers,
         partition: record.partition,
@@ -237,5 +281,5 @@ fn decide(ready: &[Owned], hearing: &mut Hearing) {
         append_time: record.append,
         unread: record.unread,
     });
-    hearing.feed(records, |index| (ready[index].partition, ready[index].offset));
+    hear(&mut records);
 }

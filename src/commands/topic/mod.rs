@@ -2,7 +2,7 @@
 //!
 //! No group is joined and nothing is committed. With `--follow-journal` all that went in when it was live goes in again, in
 //! the very order that the journal tells, operators' actions and feedback too; otherwise the partitions are merged by
-//! time. What was decided live is read beside it, and how far the candidate agrees is told.
+//! time. A range may begin from a checkpoint that lies before it ([`origin`]). What was decided live is read beside it, and how far the candidate agrees is told.
 
 #[cfg(feature = "parquet")]
 mod archive;
@@ -12,6 +12,7 @@ mod learnt;
 mod lines;
 mod live;
 mod merged;
+mod origin;
 
 use std::sync::Arc;
 
@@ -21,12 +22,12 @@ use self::hearing::Hearing;
 use self::journal::Journal;
 pub(super) use self::lines::events;
 use self::live::Live;
+use self::origin::Restored;
 use super::progress::Progress;
 use super::{Failure, backtest, reading, setup};
-use crate::backtest::{Findings, Pass, Range, Side};
+use crate::backtest::{Findings, Pass, Range, Scout, Side, Thin};
 use crate::cli::{BacktestArgs, exit};
 use crate::config::Config;
-use crate::engine::time::Span;
 use crate::pipeline::FollowError;
 use crate::replay::Options;
 use crate::stream::{Topic, TopicNames};
@@ -47,30 +48,57 @@ pub(super) fn pass(
     let record_max = usize::try_from(config.kafka.record_bytes_max).unwrap_or(usize::MAX);
     let limits = DecodeLimits { record_max, ..DecodeLimits::default() };
     let options = Options { name: topic.to_owned(), as_of: reading::as_of(&args.reading), limits };
-    if args.follow_journal {
-        // All that the journal tells of what came before warms up.
-        range.warm_up = Span::from_millis(i64::MAX);
-    }
+    let thin = args.sample.map(|share| Thin::new(share, sides.iter().map(|side| &*side.policy)));
     let against = sides.split_off(1);
     let candidate = sides.remove(0);
     let policy = Arc::clone(&candidate.policy);
     let mut journal = Journal::open(&config, names, Arc::clone(&policy), limits)?;
-    let session = if args.topic_labels {
+    let mut session = if args.topic_labels {
         reading::labelled(&args.reading, learnt::NAME, learnt::labels(journal.settings())?.as_bytes())?
     } else {
         reading::session(&args.reading, args.labels.as_deref())?
     };
     let live = Live::read(journal.settings(), &policy)?;
-    let pass = Pass::new(candidate, against, setup::seed(&config), (options, range), labelled);
-    let mut hearing = Hearing::new(pass, session, live, Progress::start(None, false), topic.to_owned());
-    let order = if args.follow_journal {
-        journal.follow(&mut hearing)?;
-        "that of the journal: the very order in which it was live"
+    let seed = setup::seed(&config);
+    let (origin, mut restored) = match &args.checkpoints {
+        Some(dir) => {
+            let (origin, restored) = origin::find(dir, &mut journal, (seed, range), args.follow_journal)?;
+            (Some(origin), restored)
+        }
+        None => (None, None),
+    };
+    if args.follow_journal || restored.is_some() {
+        // All that is read of what came before warms up.
+        range = range.warmed_by_all();
+    }
+    let mut pass = Pass::new(candidate, against, seed, (options.clone(), range), labelled);
+    if let Some(origin) = origin {
+        let state = restored.as_mut().map(|restored| &mut restored.engine);
+        pass = pass.beginning(state, origin).map_err(|error| Failure::new(error.to_string()))?;
+    }
+    let stands = restored.map(|Restored { journal_next, line, .. }| (journal_next, line));
+    let mut facts = Vec::new();
+    let hearing =
+        |pass, session| Hearing::new(pass, session, live, Progress::start(None, false), topic.to_owned());
+    let (hearing, order) = if args.follow_journal {
+        let start = stands.and_then(|(next, line)| Some((next?, line)));
+        let mut hearing = hearing(pass, session);
+        journal.follow(&mut hearing, start)?;
+        (hearing, "that of the journal: the very order in which it was live")
     } else {
-        let settings = journal.settings();
-        let faults = &mut hearing.session.faults;
-        merged::open(settings, &range, (&policy.settings, limits), faults)?.hear(&mut hearing)?;
-        "partitions merged by effective time, as live merges each batch; equal times by partition"
+        let (settings, how) = (journal.settings(), (&policy.settings, limits));
+        let stands = stands.as_ref().map(|(_, line)| &line.positions);
+        let extent = merged::extent(settings, &range, stands, &mut session.faults)?;
+        if let Some(thin) = thin {
+            let mut scout = Scout::new(thin, options);
+            merged::open(settings, &extent, how)?.scout(&mut scout)?;
+            let thin = scout.end();
+            facts = backtest::about_sample(&thin);
+            pass = pass.thinned(Some(thin));
+        }
+        let mut hearing = hearing(pass, session);
+        merged::open(settings, &extent, how)?.hear(&mut hearing)?;
+        (hearing, "partitions merged by effective time, as live merges each batch; equal times by partition")
     };
     let Hearing { pass, mut session, live, notes, progress, .. } = hearing;
     progress.finish();
@@ -78,7 +106,7 @@ pub(super) fn pass(
     if let Some(labels) = &args.labels {
         session.end(&labels.display().to_string());
     }
-    let mut facts = backtest::facts(args, topic, order);
+    let mut facts: Vec<_> = backtest::facts(args, topic, order).into_iter().chain(facts).collect();
     facts.push(("live decisions".to_owned(), live.told()));
     if !notes.is_empty() {
         facts.push(("to be known".to_owned(), notes.join("; ")));

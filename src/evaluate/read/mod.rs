@@ -16,3 +16,4 @@ pub use self::guess::{Column, Guess, ROWS, guess};
 pub use self::labels::Labels;
 pub use self::mapping::{Mapping, MappingError};
 pub use self::session::{Ear, Format, Input, Session};
+pub use self::source::{Broken, unpacked};

@@ -109,7 +109,10 @@ impl Session {
             let mut block = lines.lines();
             let (labels, faults) = (&mut self.labels, &mut self.faults);
             let mut truth = |heard: &Heard<'_>| {
-                fault(faults, name, heard.line - before, heard);
+                if let Some(fault) = heard.fault {
+                    let (at, message) = fault.in_file(name, heard.line - before);
+                    faults.note(fault.reason.name(), || at, message);
+                }
                 label(labels, heard).or(fallback)
             };
             loop {
@@ -170,7 +173,11 @@ impl Session {
         let mut lines = rows.lines.iter().map(Vec::as_slice);
         let mut truth = |heard: &Heard<'_>| {
             let place = (heard.line - before) as usize - 1;
-            fault(faults, name, rows.places[place], heard);
+            if let Some(fault) = heard.fault {
+                // A column of the event made of a row is none of the row.
+                let at = || format!("{name}:{}", rows.places[place]);
+                faults.note(fault.reason.name(), at, fault.sentence());
+            }
             label(labels, heard).or(rows.labels[place])
         };
         loop {
@@ -199,13 +206,6 @@ struct Rows {
 fn label(labels: &mut Labels, heard: &Heard<'_>) -> Option<Label> {
     let (event, _): (&Event<'_>, _) = heard.event?;
     labels.of(event.user.as_deref(), &event.id, event.occurred_at)
-}
-
-fn fault(faults: &mut Faults, name: &str, line: u64, heard: &Heard<'_>) {
-    if let Some(fault) = heard.fault {
-        let message = format!("{} ({})", fault.message, fault.place);
-        faults.note(fault.reason.name(), || format!("{name}:{line}"), message);
-    }
 }
 
 fn invalid(name: &str, message: &str) -> io::Error {

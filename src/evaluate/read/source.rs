@@ -11,17 +11,17 @@ const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
 /// Where the fault of a source is found once it has ended.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Broken(Rc<RefCell<Option<String>>>);
+pub struct Broken(Rc<RefCell<Option<String>>>);
 
 impl Broken {
     /// Why the source broke off, if it did.
-    pub(super) fn why(&self) -> Option<String> {
+    pub fn why(&self) -> Option<String> {
         self.0.borrow().clone()
     }
 }
 
 /// The bytes of `from`, unpacked. What reading fails with ends them, and is found in [`Broken`].
-pub(super) fn unpacked(mut from: Box<dyn Read>) -> (Box<dyn Read>, Broken) {
+pub fn unpacked(mut from: Box<dyn Read>) -> (Box<dyn Read>, Broken) {
     let broken = Broken::default();
     let mut head = Vec::new();
     if let Err(error) = from.by_ref().take(4).read_to_end(&mut head) {

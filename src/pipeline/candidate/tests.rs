@@ -6,10 +6,12 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::engine::Engine;
+use crate::engine::feedback::{Feedback, FeedbackResult};
 use crate::engine::key::HashSeed;
 use crate::engine::policy::load::load;
 use crate::pipeline::{Batch, Entry, Line, Positions, Replica, Taken};
 use crate::stream::{self, RecordBatch, Topic};
+use crate::wire::feedback;
 use crate::wire::journal::JournalKind;
 
 const T: i64 = 1_750_000_000_000;
@@ -52,7 +54,23 @@ impl Bench {
 
     /// One batch of likes by a user at these seconds, as the shard does it.
     fn likes(&mut self, secs: &[i64]) -> Job {
+        self.batch(RecordBatch::default(), secs)
+    }
+
+    /// Somebody passed the challenge of a decision, and nothing else is in the batch.
+    fn passed(&mut self, decision: &Value) -> Job {
+        let at = Timestamp::from_millis(T + 5_000);
+        let (result, decision) = (FeedbackResult::ChallengePassed, decision.as_str().expect("an id"));
+        let decision = decision.parse().expect("an id");
+        let (id, actor) = ("f".to_owned(), "a test".to_owned());
+        let feedback = feedback::encode(&Feedback { id, decision, result, actor, at, reason: None });
         let mut records = RecordBatch::default();
+        let place = Coordinates { topic: Topic::Feedback, partition: 0, offset: 0 };
+        records.push(place, stream::Timestamp::Append(at.millis()), None, Some(&feedback));
+        self.batch(records, &[])
+    }
+
+    fn batch(&mut self, mut records: RecordBatch, secs: &[i64]) -> Job {
         for second in secs {
             let (at, offset) = (T + second * 1000, self.next);
             self.next += 1;
@@ -81,6 +99,15 @@ impl Bench {
 fn told(job: &Job, topic: Topic) -> Vec<Value> {
     let of = job.out.iter().filter(|record| record.topic == topic);
     of.map(|record| serde_json::from_slice(record.value.expect("a value")).expect("JSON")).collect()
+}
+
+fn corrections(job: &Job) -> Vec<(&'static str, &'static str, u64)> {
+    let name = |verdict: Option<Verdict>| verdict.map_or("none", Verdict::name);
+    job.report
+        .compared
+        .corrections()
+        .map(|((live, theirs), count)| (name(live), name(theirs), count))
+        .collect()
 }
 
 fn pairs(job: &Job) -> Vec<(&'static str, &'static str, u64)> {
@@ -142,4 +169,22 @@ fn one_that_panics_is_ended_alone() {
     let job = bench.likes(&[4, 5]);
     assert_eq!(pairs(&job), [("challenge", "allow", 2)]);
     assert_eq!(told(&job, Topic::Shadow)[0]["candidate"]["since"], json!(T + 3_000));
+}
+
+/// Who passes a challenge is let through by each policy that gave one; the other has nothing to correct.
+#[test]
+fn corrections_of_both_are_compared() {
+    for (candidate, expected) in [
+        (policy(1, "challenge"), vec![vec![("allow", "allow", 1)], vec![]]),
+        (policy(3, "reject"), vec![vec![], vec![("allow", "none", 1)]]),
+    ] {
+        let mut bench = Bench::new();
+        bench.wish(candidate);
+        let told = told(&bench.likes(&[0, 1]), Topic::Decisions);
+        assert_eq!(told[1]["verdict"], "challenge");
+        let passed = bench.passed(&told[1]["decision_id"]);
+        let later = bench.likes(&[70]);
+        assert_eq!([corrections(&passed), corrections(&later)], *expected);
+        assert_eq!(pairs(&passed), []);
+    }
 }

@@ -56,13 +56,15 @@ pub struct Report {
     pub compared: Compared,
 }
 
-/// A decision on an event.
+/// A decision on an event, or a correction of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decided {
     /// Where the event's record stands.
     pub at: Coordinates,
     /// The verdict.
     pub verdict: Verdict,
+    /// 0 for the first decision on an event, else the number of the correction.
+    pub revision: u32,
     /// Which of the outgoing records it is.
     pub record: usize,
 }

@@ -11,7 +11,7 @@ use crate::engine::event::Arrival;
 use crate::engine::policy::Policy;
 use crate::engine::time::Timestamp;
 use crate::pipeline::encode::Encoder;
-use crate::stream::{OutBatch, RecordRef, TopicNames};
+use crate::stream::{Coordinates, OutBatch, RecordRef, Topic, TopicNames};
 use crate::wire::error::DecodeError;
 use crate::wire::headers::TraceContext;
 
@@ -53,7 +53,7 @@ impl Teller {
         match part {
             Part::Time(at) => self.decided_at = at,
             Part::Policy(policy) => self.encoder.policy(&policy, out),
-            Part::Outputs(outputs) => self.outputs(&outputs, out),
+            Part::Outputs(outputs) => self.outputs(&outputs, out, decided),
             Part::Dead(record, error) => self.encoder.dead_letter(&record, &error, out),
             Part::Bans(changes) => changes.iter().for_each(|change| self.encoder.ban(change, out)),
             Part::Group(group) => {
@@ -82,25 +82,35 @@ impl Teller {
             let arrival = arrival(&self.names, record, decoded.event.occurred_at);
             let decision = Decision { event: &decoded.event, arrival, judgement };
             if let Some(decided) = decided {
-                decided.push(Decided { at: record.at, verdict: judgement.verdict, record: out.len() });
+                decided.push(decided_of(&decision, out));
             }
             self.encoder.decision(&decision, self.decided_at, &decoded.trace, out);
             if !outputs.shadow.is_empty() {
                 self.encoder.shadow(&decision, &outputs.shadow, out);
             }
         }
-        self.outputs(outputs, out);
+        self.outputs(outputs, out, decided);
     }
 
     /// Bans, cases and revisions. Decisions that replace earlier ones go where those went; the trace of the event is not
     /// remembered.
-    fn outputs(&mut self, outputs: &Outputs, out: &mut OutBatch) {
+    fn outputs(&mut self, outputs: &Outputs, out: &mut OutBatch, decided: &mut Option<Vec<Decided>>) {
         outputs.bans.iter().for_each(|change| self.encoder.ban(change, out));
         outputs.cases.iter().for_each(|case| self.encoder.case(case, out));
         for revision in &outputs.revisions {
+            if let Some(decided) = decided {
+                decided.push(decided_of(&revision.decision(), out));
+            }
             self.encoder.decision(&revision.decision(), self.decided_at, &TraceContext::default(), out);
         }
     }
+}
+
+/// A decision that is told next.
+fn decided_of(decision: &Decision<'_>, out: &OutBatch) -> Decided {
+    let (judgement, id) = (decision.judgement, decision.judgement.id);
+    let at = Coordinates { topic: Topic::Interactions, partition: id.partition, offset: id.offset };
+    Decided { at, verdict: judgement.verdict, revision: id.revision, record: out.len() }
 }
 
 /// Where a record stands, as the engine is told.

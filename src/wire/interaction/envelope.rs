@@ -42,7 +42,7 @@ pub(super) fn within(mut error: DecodeError, text: &str, data: &str) -> DecodeEr
             }
             None => format!("data.{}", error.place),
         };
-    error
+    error.shifted((lines, columns))
 }
 
 /// `L column C`.
