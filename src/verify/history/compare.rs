@@ -45,7 +45,7 @@ impl Ends {
     }
 
     /// Whether a revision is the correction of a campaign, or takes one back.
-    fn is_correction(&self, told: &DecisionRecord) -> bool {
+    pub(super) fn is_correction(&self, told: &DecisionRecord) -> bool {
         told.reasons.iter().any(|reason| {
             reason.detail.id == "campaign-cleared" || self.campaigns.contains(&reason.detail.id)
         })
