@@ -7,8 +7,10 @@ use std::collections::BTreeMap;
 use weir::config::standard;
 use weir::engine::case::{Case, CaseOutcome};
 use weir::engine::command::{Command, CommandAction};
+use weir::engine::crowd::Correction;
 use weir::engine::decision::{Judgement, Reason};
 use weir::engine::event::{Account, Arrival, Device, Event, Value};
+use weir::engine::feedback::Revision;
 use weir::engine::key::HashSeed;
 use weir::engine::policy::load::load;
 use weir::engine::time::{Span, Timestamp};
@@ -376,6 +378,90 @@ fn corrections_that_were_under_way_when_state_was_lost_are_told_once_it_is_warm(
     let told: BTreeMap<&str, Verdict> =
         told.iter().map(|(event, verdict)| (event.as_str(), *verdict)).collect();
     assert_eq!(told, lost.corrected());
+}
+
+/// What a run told of decisions that campaigns corrected: the first decision, and which revision holds.
+fn corrections(told: &Told, likes: &[Like]) -> Vec<Correction> {
+    let one = |(number, like): (usize, &Like)| {
+        let event = like.event(number);
+        let (_, stands) = &told.stands[&*event.id];
+        let owned = |text: &str| Cow::from(text.to_owned());
+        let event = Event {
+            id: owned(&event.id),
+            occurred_at: event.occurred_at,
+            action: owned(&event.action),
+            user: Some(owned(&like.user)),
+            target: Some(owned(&like.target)),
+            ip: Some(owned(&like.ip)),
+            ..Event::default()
+        };
+        let (append_time, judgement) = (event.occurred_at, stands[0].clone());
+        let first = Revision { event, topic: "t".to_owned(), append_time, judgement };
+        (stands.len() > 1).then(|| Correction { first, revision: stands[stands.len() - 1].id.revision })
+    };
+    likes.iter().enumerate().filter_map(one).collect()
+}
+
+/// State is lost, and so are the events of the bought accounts: the campaign is not found again. Gives the new state, its
+/// first answer to the clearing of the case, and all revisions.
+fn cleared_anew(told: &Told, likes: &[Like], known: &[Correction]) -> (Case, Vec<Judgement>) {
+    let cases: BTreeMap<String, Case> =
+        told.cases.iter().map(|case| (case.id.clone(), case.clone())).collect();
+    let mut anew = Told::nothing();
+    anew.engine.begin_anew(told.engine.revised_to());
+    anew.engine.restore_cases(cases.into_values().collect());
+    for (number, like) in likes.iter().enumerate().filter(|(_, like)| like.user.starts_with('p')) {
+        anew.like(number, like);
+    }
+    assert_eq!(anew.engine.unfound_campaigns().into_iter().collect::<Vec<_>>(), ["pushed"]);
+    assert_eq!(anew.engine.restore_corrections(known), 0, "there is room");
+    anew.engine.warmed_up();
+    let (mut out, mut revisions) = (Outputs::default(), Vec::new());
+    let command = Command {
+        id: "c".into(),
+        actor: "ann".into(),
+        at: anew.now,
+        reason: "a fair".into(),
+        action: CommandAction::Resolve { case: campaign(told)[0].id.clone(), outcome: CaseOutcome::Cleared },
+    };
+    let arrival = Arrival { topic: "c", partition: 0, offset: 0, append_time: anew.now };
+    assert_eq!(anew.engine.apply(Input::Command(&command, arrival), &mut out), Outcome::CommandApplied);
+    let case = out.cases.pop().expect("it is decided");
+    for _ in 0..400 {
+        revisions.extend(out.revisions.drain(..).map(|revision| revision.judgement));
+        out.clear();
+        anew.engine.apply(Input::Tick(anew.now), &mut out);
+    }
+    (case, revisions)
+}
+
+#[test]
+fn a_campaign_that_is_not_found_again_can_still_be_taken_back() {
+    let likes = together(&[people(), recruits()]);
+    let told = Told::of(&likes);
+    let known = corrections(&told, &likes);
+    let (case, revisions) = cleared_anew(&told, &likes, &known);
+    assert_eq!(case.resolution.expect("decided").undone, None);
+    let mut back: Vec<_> = revisions.iter().map(|one| (one.id.revised(0), one.verdict, one.score)).collect();
+    back.sort_by_key(|(id, ..)| *id);
+    let mut first: Vec<_> =
+        known.iter().map(|one| &one.first.judgement).map(|one| (one.id, one.verdict, one.score)).collect();
+    first.sort_by_key(|(id, ..)| *id);
+    assert!(!first.is_empty(), "some came before the campaign was known");
+    assert_eq!(back, first);
+    assert!(revisions.iter().all(|one| one.id.revision > told.engine.revised_to()));
+    revisions.iter().for_each(adds_up);
+}
+
+/// Where the topic of decisions does not hold any more what the campaign changed.
+#[test]
+fn who_clears_a_campaign_that_is_not_known_any_more_is_told_that_nothing_was_taken_back() {
+    let likes = together(&[people(), recruits()]);
+    let told = Told::of(&likes);
+    let (case, revisions) = cleared_anew(&told, &likes, &[]);
+    let undone = case.resolution.expect("decided").undone.expect("said in words");
+    assert!(undone.contains("no decision was taken back"), "{undone}");
+    assert_eq!(revisions, []);
 }
 
 #[test]

@@ -67,6 +67,8 @@ pub struct Resolution {
     pub reason: String,
     /// When.
     pub at: Timestamp,
+    /// What could not be done about it, in words.
+    pub undone: Option<String>,
 }
 
 /// What a case turned out to be.

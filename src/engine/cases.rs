@@ -197,6 +197,11 @@ impl Cases {
         }
     }
 
+    /// Those that a person may still decide.
+    pub fn decidable(&self) -> impl Iterator<Item = &Case> {
+        self.open.values().map(|open| &open.case).chain(self.quiet.iter().map(|(_, case)| case))
+    }
+
     /// How many are open, and how many could not be opened for want of room.
     pub fn counts(&self) -> (usize, u64) {
         (self.open.len(), self.refused)
@@ -301,6 +306,7 @@ mod tests {
             actor: "ann".into(),
             reason: "a fair".into(),
             at: Timestamp::from_millis(secs * 1000),
+            undone: None,
         }
     }
 

@@ -237,7 +237,7 @@ impl Segment {
         let size = self.entries.len() + self.growth();
         let mut watch = self.watch.take();
         if let Some(watch) = &mut watch {
-            watch.copy_rest(|range| self.entries[range].as_flattened().to_vec());
+            watch.copy_rest(|range, out| out.extend_from_slice(self.entries[range].as_flattened()));
         }
         let old = std::mem::replace(self, Self { entries: vec![[0; 4]; size], len: 0, watch });
         for entry in old.entries.into_iter().filter(|entry| key_of(entry) != 0) {

@@ -12,6 +12,10 @@ use super::profile;
 use super::time::{Span, Timestamp};
 use super::verdict::Verdict;
 
+/// Why clearing a case took no decision back.
+const UNKNOWN_CAMPAIGN: &str = "no decision was taken back: the campaign is not known any more, since state began anew or all of \
+    its decisions are final; what it changed and was not found on the topic of decisions stands";
+
 impl Engine {
     /// Applies an operator's command that was not seen before.
     pub(super) fn operate(&mut self, command: &Command, at: Timestamp, out: &mut Outputs) -> Outcome {
@@ -189,7 +193,7 @@ impl Engine {
         out: &mut Outputs,
     ) -> bool {
         let (actor, reason) = (command.actor.clone(), command.reason.clone());
-        let resolution = Resolution { outcome, actor, reason, at };
+        let resolution = Resolution { outcome, actor, reason, at, undone: None };
         let Some(case) = self.cases.resolve(case, resolution, &mut self.timers, &mut out.cases) else {
             return false;
         };
@@ -198,7 +202,11 @@ impl Engine {
             self.pardon(&case.entity, at);
             let campaigns = self.policy.crowds.as_ref().map(|crowds| crowds.campaign.info.id.as_str());
             if case.entity.kind == EntityKind::Target && campaigns == Some(case.rule.as_str()) {
-                self.clear_campaign(self.seed.bytes(case.entity.value.as_bytes()), at);
+                let is_known = self.clear_campaign(self.seed.bytes(case.entity.value.as_bytes()), at);
+                let told = out.cases.last_mut().and_then(|case| case.resolution.as_mut());
+                if let Some(resolution) = told.filter(|_| !is_known) {
+                    resolution.undone = Some(UNKNOWN_CAMPAIGN.to_owned());
+                }
             }
             for account in case.accounts {
                 self.clear(command, &Entity::new(EntityKind::User, account), &case.rule, at, out);

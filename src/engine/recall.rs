@@ -64,6 +64,16 @@ pub struct RecallStats {
     pub waiting: u64,
 }
 
+/// A decision as bytes, with all that a revision of it tells.
+pub(crate) fn bytes_of(decision: &Decision<'_>) -> Box<[u8]> {
+    record::write(decision)
+}
+
+/// The decision that [`bytes_of`] wrote.
+pub(crate) fn revision_of(bytes: &[u8]) -> Option<Revision> {
+    record::read(bytes)
+}
+
 impl Recall {
     /// Remembers a decision within `budget_bytes`; what is past its time at `now`, or too much, is forgotten.
     pub fn remember(&mut self, decision: &Decision<'_>, now: Timestamp, budget_bytes: u64) {

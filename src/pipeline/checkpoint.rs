@@ -10,8 +10,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::clock::{self, Stopwatch};
-use crate::engine::SEMANTICS;
 use crate::engine::cut::{CutProgress, Page};
+use crate::engine::{Engine, SEMANTICS};
 use crate::metrics;
 use crate::state::{Checkpoints, Generation, Meta, Position, StateError};
 use crate::stream::{Topic, TopicNames};
@@ -20,7 +20,12 @@ use super::journal_tail;
 use super::replica::Replica;
 use super::shard::ShardSettings;
 
-/// Bytes of state that are copied between two batches.
+/// Copying state may take so much of the time between two batches: 2 ms of the 50 ms between two commits, so that a cut of
+/// 2 GB takes about 25 s.
+const PAUSE: Duration = Duration::from_millis(2);
+/// Bytes that are copied before the clock is looked at again: a page.
+const STEP_BYTES: usize = 2 << 20;
+/// Bytes that are copied between two batches at most.
 const SLICE_BYTES: usize = 8 << 20;
 /// Slices that may wait for the disk; beyond, the cut waits.
 const WAITING: usize = 4;
@@ -54,6 +59,8 @@ struct Thread {
     parts: SyncSender<Part>,
     /// Says that the record is committed.
     committed: Sender<()>,
+    /// Room of pages that are written.
+    spare: Receiver<Vec<u32>>,
     told: bool,
     /// The number of the record it stands for.
     seq: u64,
@@ -103,16 +110,17 @@ impl Checkpointer {
         let (parts, given) = sync_channel(WAITING);
         let (committed, is_committed) = channel();
         let (answer, journal_from) = channel();
+        let (written, spare) = channel();
         let (settings, checkpoints) = (Arc::clone(&self.settings), Arc::clone(&self.checkpoints));
         let run = move || {
             let newest = journal_tail::newest_at(&settings).ok().flatten();
             // Nobody may be there any more to hear it.
             answer.send(newest.map_or(0, |(offset, _)| offset)).unwrap_or_default();
-            write(&checkpoints, &given, &is_committed)
+            write(&checkpoints, (&given, &written), &is_committed)
         };
         match std::thread::Builder::new().name("weir-checkpoint".to_owned()).spawn(run) {
             Ok(handle) => {
-                let thread = Thread { parts, committed, told: false, seq: 0, handle };
+                let thread = Thread { parts, committed, spare, told: false, seq: 0, handle };
                 Phase::Asking { journal_from, thread }
             }
             Err(error) => {
@@ -141,9 +149,9 @@ impl Checkpointer {
         thread: Thread,
     ) -> Phase {
         let (pages, progress) = waits.unwrap_or_else(|| {
-            let mut pages = Vec::new();
-            let progress = replica.scorer.engine_mut().copy_pages(SLICE_BYTES, &mut pages);
-            (pages, progress)
+            let engine = replica.scorer.engine_mut();
+            engine.reuse(thread.spare.try_iter());
+            copy_slice(engine)
         });
         if progress == CutProgress::NoCut {
             tracing::info!("a policy took effect: the checkpoint under way begins again");
@@ -216,10 +224,22 @@ impl Checkpointer {
     }
 }
 
+/// Copies the next pages of the cut under way: as many as a pause between two batches has room for.
+pub fn copy_slice(engine: &mut Engine) -> (Vec<Page>, CutProgress) {
+    let (pause, mut pages) = (Stopwatch::start(), Vec::new());
+    for _ in 0..SLICE_BYTES / STEP_BYTES {
+        let progress = engine.copy_pages(STEP_BYTES, &mut pages);
+        if progress != CutProgress::More || pause.elapsed() >= PAUSE {
+            return (pages, progress);
+        }
+    }
+    (pages, CutProgress::More)
+}
+
 /// The writing thread. `None` when the shard was given up before all was there or its record was committed.
 fn write(
     checkpoints: &Mutex<Checkpoints>,
-    given: &Receiver<Part>,
+    (given, spare): (&Receiver<Part>, &Sender<Vec<u32>>),
     committed: &Receiver<()>,
 ) -> Result<Option<Generation>, StateError> {
     let checkpoints = || checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
@@ -227,7 +247,12 @@ fn write(
     let mut writer = checkpoints().begin(*meta)?;
     loop {
         match given.recv() {
-            Ok(Part::Pages(pages)) => pages.into_iter().try_for_each(|page| writer.write(page))?,
+            Ok(Part::Pages(pages)) => {
+                for page in pages {
+                    // Nobody needs it once the last page is copied.
+                    spare.send(writer.write(page)?).unwrap_or_default();
+                }
+            }
             Ok(Part::Complete) => break,
             Ok(Part::Begin(_)) | Err(_) => return Ok(None),
         }

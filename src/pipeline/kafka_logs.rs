@@ -11,6 +11,7 @@ use crate::engine::policy::Policy;
 use crate::engine::policy::load::load;
 use crate::engine::time::Timestamp;
 use crate::stream::{Input, InputEvent, InputLimits, Lookup, StreamError, Topic, TopicNames, TopicStart};
+use crate::wire::decision::{self, DecisionRecord};
 use crate::wire::journal::{self, JournalRecord};
 use crate::wire::policy;
 
@@ -21,7 +22,7 @@ use super::logs::{FollowError, JournalPage, Logs};
 use super::restore::{read_bans, read_cases};
 use super::shard::ShardSettings;
 use super::shelf::Shelf;
-use super::topic_end::read_to_end;
+use super::topic_end::{read_since, read_to_end};
 
 /// How long the brokers may take for one answer.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -161,6 +162,18 @@ impl Logs for KafkaLogs {
 
     fn cases(&mut self) -> Result<BTreeMap<String, Case>, FollowError> {
         Ok(read_cases(&self.settings)?)
+    }
+
+    fn decisions(
+        &mut self,
+        since: Timestamp,
+        each: &mut dyn FnMut(DecisionRecord),
+    ) -> Result<(), FollowError> {
+        read_since(&self.settings, Topic::Decisions, since, |record| match decision::decode(record.value) {
+            Ok(told) => each(told),
+            Err(error) => tracing::warn!(%error, "a record of the topic of decisions is passed over"),
+        })?;
+        Ok(())
     }
 }
 

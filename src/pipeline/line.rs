@@ -11,7 +11,7 @@ use crate::engine::time::Timestamp;
 use crate::stream::{Coordinates, InputOffset, Topic, TopicNames};
 use crate::wire::ban::BanRecord;
 use crate::wire::case::CaseRecord;
-use crate::wire::decision::SourceRecord;
+use crate::wire::decision::{CorrectionRecord, SourceRecord};
 use crate::wire::journal::{JournalKind, JournalRecord, OffsetRange, SkippedRecord};
 
 use super::chain::Chain;
@@ -39,11 +39,14 @@ pub struct Taken {
     pub bans: Vec<BanRecord>,
     /// Cases that are open or remembered, in the order of their last change.
     pub cases: Vec<CaseRecord>,
+    /// Corrections of campaigns that are not found again.
+    pub corrections: Vec<CorrectionRecord>,
 }
 
 impl Taken {
     /// Nothing: what all batches but those of a reset take over.
-    pub const NOTHING: &'static Taken = &Taken { bans: Vec::new(), cases: Vec::new() };
+    pub const NOTHING: &'static Taken =
+        &Taken { bans: Vec::new(), cases: Vec::new(), corrections: Vec::new() };
 }
 
 /// What one record of the journal covers, beside the policy that holds.
@@ -203,6 +206,7 @@ impl Line {
                 .collect(),
             bans: taken.bans,
             cases: taken.cases,
+            corrections: taken.corrections,
             revised_to,
             positions: self
                 .positions

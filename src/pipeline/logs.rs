@@ -10,6 +10,7 @@ use crate::engine::entity::Entity;
 use crate::engine::policy::Policy;
 use crate::engine::time::Timestamp;
 use crate::stream::{InputProblem, StreamError, Topic};
+use crate::wire::decision::DecisionRecord;
 use crate::wire::error::DecodeError;
 use crate::wire::journal::JournalRecord;
 
@@ -92,6 +93,16 @@ pub trait Logs {
     /// # Errors
     /// See [`FollowError`].
     fn cases(&mut self) -> Result<BTreeMap<String, Case>, FollowError>;
+
+    /// Shows every decision that was told at or after a time to `each`, of one partition in the order of its log.
+    ///
+    /// # Errors
+    /// See [`FollowError`].
+    fn decisions(
+        &mut self,
+        since: Timestamp,
+        each: &mut dyn FnMut(DecisionRecord),
+    ) -> Result<(), FollowError>;
 }
 
 /// Why the journal cannot be followed.

@@ -9,11 +9,13 @@ use std::sync::Arc;
 use crate::engine::Engine;
 use crate::engine::ban::{Ban, BanChange};
 use crate::engine::case::Case;
+use crate::engine::crowd::Correction;
 use crate::engine::entity::Entity;
 use crate::engine::policy::Policy;
 use crate::engine::time::Timestamp;
 use crate::stream::{Coordinates, InputOffset, OutBatch, TopicNames};
 use crate::wire::ban::BanRecord;
+use crate::wire::decision::CorrectionRecord;
 use crate::wire::journal::{JournalKind, JournalRecord};
 
 use super::batch::Batch;
@@ -143,6 +145,7 @@ fn apply<'b>(
         JournalKind::Bans => {
             take_bans(engine, taken, &work.taken.bans, report);
             engine.restore_cases(work.taken.cases.iter().cloned().map(Case::from).collect());
+            take_corrections(engine, &work.taken.corrections);
         }
         JournalKind::Ready => {
             engine.warmed_up();
@@ -177,6 +180,14 @@ fn take_bans(engine: &mut Engine, taken: &mut TakenBans, records: &[BanRecord], 
             taken.insert(first.entity.clone(), bans.clone());
             report.bans.extend(engine.restore_bans(bans));
         }
+    }
+}
+
+fn take_corrections(engine: &mut Engine, records: &[CorrectionRecord]) {
+    let corrections: Vec<Correction> = records.iter().filter_map(CorrectionRecord::read).collect();
+    let refused = engine.restore_corrections(&corrections) + records.len() - corrections.len();
+    if refused > 0 {
+        tracing::warn!(decisions = refused, "no room for what a campaign changed: it cannot be taken back");
     }
 }
 

@@ -1,7 +1,8 @@
 //! Reset: state begins anew where none can be restored. What is told again is told as a new line of the journal.
 //!
 //! Bans and cases come from their topics and the commands from the beginning of theirs; the inputs of the longest window, and
-//! those whose decisions may still be revised, are applied untold. All of it is journalled in one transaction, so that a follower comes to the same state. Inputs that
+//! those whose decisions may still be revised, are applied untold. What campaigns corrected that are not found again comes
+//! from the topic of decisions. All of it is journalled in one transaction, so that a follower comes to the same state. Inputs that
 //! are no longer held cannot warm anything up: decisions say `warming_up` until the window has passed.
 
 use std::collections::BTreeSet;
@@ -20,6 +21,7 @@ use crate::wire::journal::JournalKind;
 
 use super::batch::Batch;
 use super::commit::Job;
+use super::corrected::Corrected;
 use super::follow::Foundry;
 use super::line::{Entry, Line, Range, Taken};
 use super::logs::{FollowError, Logs};
@@ -32,6 +34,8 @@ use super::score::Report;
 const BANS_A_RECORD: usize = 1_000;
 /// Cases a record holds at most: about 3 KB each, with a hundred accounts.
 const CASES_A_RECORD: usize = 100;
+/// Corrections a record holds at most: about 1 KB each.
+const CORRECTIONS_A_RECORD: usize = 300;
 /// A case that fell quiet longer ago is not taken over.
 const REMEMBERED: Span = Span::from_secs(30 * 86_400);
 /// Offsets that are applied together at most.
@@ -79,6 +83,7 @@ pub fn reset(
     renewal.bans(logs)?;
     renewal.cases(logs, now)?;
     renewal.inputs(logs, now)?;
+    renewal.corrections(logs, now)?;
     renewal.add(JournalKind::Ready, &[], &Batch::default(), Taken::NOTHING);
     Ok(renewal.replica)
 }
@@ -130,8 +135,8 @@ impl Renewal<'_> {
         let records: Vec<BanRecord> = bans.values().filter_map(|bans| BanRecord::in_force(bans)).collect();
         // Also without any: that the topic holds none is known from then on.
         let mut parts = records.chunks(BANS_A_RECORD);
-        self.take(&Taken { bans: parts.next().unwrap_or_default().to_vec(), cases: Vec::new() });
-        parts.for_each(|part| self.take(&Taken { bans: part.to_vec(), cases: Vec::new() }));
+        self.take(&Taken { bans: parts.next().unwrap_or_default().to_vec(), ..Taken::default() });
+        parts.for_each(|part| self.take(&Taken { bans: part.to_vec(), ..Taken::default() }));
         Ok(())
     }
 
@@ -141,7 +146,26 @@ impl Renewal<'_> {
         cases.sort_by(|a, b| (a.updated_at, &a.id).cmp(&(b.updated_at, &b.id)));
         tracing::info!(cases = cases.len(), "cases taken over from their topic");
         for part in cases.chunks(CASES_A_RECORD) {
-            self.take(&Taken { bans: Vec::new(), cases: part.iter().map(CaseRecord::from).collect() });
+            let cases = part.iter().map(CaseRecord::from).collect();
+            self.take(&Taken { cases, ..Taken::default() });
+        }
+        Ok(())
+    }
+
+    /// What campaigns changed that are not found again: a person may still say that they were honest.
+    fn corrections(&mut self, logs: &mut impl Logs, now: Timestamp) -> Result<(), FollowError> {
+        let (engine, mut found) = (self.replica.scorer.engine(), Corrected::default());
+        let targets = engine.unfound_campaigns();
+        let Some(watched) = self.policy.crowds.as_ref().filter(|_| !targets.is_empty()) else {
+            return Ok(());
+        };
+        // A revision is told at most so long after the event, and the first decision on it before.
+        let since = now.before(self.policy.settings.retroactive_window.plus(self.policy.settings.grace));
+        logs.decisions(since, &mut |told| found.note(told, &targets))?;
+        let corrections = found.corrections(&watched.campaign.info.id, now);
+        tracing::info!(?targets, corrections = corrections.len(), "campaigns that are not found again");
+        for part in corrections.chunks(CORRECTIONS_A_RECORD) {
+            self.take(&Taken { corrections: part.to_vec(), ..Taken::default() });
         }
         Ok(())
     }

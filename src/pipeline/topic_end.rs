@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::clock::Stopwatch;
+use crate::engine::time::Timestamp;
 use crate::stream::{Input, InputEvent, InputLimits, Lookup, RecordRef, StreamError, Topic, TopicStart};
 
 use super::shard::ShardSettings;
@@ -18,14 +19,33 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub fn read_to_end(
     settings: &ShardSettings,
     topic: Topic,
+    each: impl FnMut(&RecordRef<'_>),
+) -> Result<(), StreamError> {
+    read_since(settings, topic, Timestamp::default(), each)
+}
+
+/// The same of the records that were appended at or after a time.
+///
+/// # Errors
+/// As [`read_to_end`].
+pub(super) fn read_since(
+    settings: &ShardSettings,
+    topic: Topic,
+    since: Timestamp,
     mut each: impl FnMut(&RecordRef<'_>),
 ) -> Result<(), StreamError> {
     let lookup = Lookup::open(&settings.kafka, &settings.names)?;
+    let partitions = lookup.partitions(topic, PATIENCE)?;
+    let first = match since.millis() {
+        ..=0 => vec![Some(0); partitions as usize],
+        since => lookup.at_time(topic, partitions, since, PATIENCE)?,
+    };
     let (mut left, mut positions) = (BTreeMap::new(), Vec::new());
-    for partition in 0..lookup.partitions(topic, PATIENCE)? {
+    for (partition, first) in (0..partitions).zip(first) {
         let held = lookup.held(topic, partition, PATIENCE)?;
-        positions.push((partition, held.low));
-        if held.high > held.low {
+        let from = first.unwrap_or(held.high).clamp(held.low, held.high);
+        positions.push((partition, from));
+        if held.high > from {
             left.insert(partition, held.high);
         }
     }

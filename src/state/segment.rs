@@ -86,7 +86,6 @@ impl SegmentWriter {
 
     /// Appends a finished page.
     pub(super) fn page(&mut self, page: &Page) -> Result<(), StateError> {
-        self.payload.clear();
         let (head, words) = (page.head(), page.words());
         self.payload.resize((head.len() + words.len()) * 4, 0);
         for (bytes, word) in self.payload.as_chunks_mut().0.iter_mut().zip(head.iter().chain(words)) {

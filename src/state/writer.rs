@@ -119,11 +119,11 @@ impl Writer {
         Self { full: bytes, ..self }
     }
 
-    /// Writes the next page; finishes it first.
+    /// Writes the next page; finishes it first. Gives the room of its words back.
     ///
     /// # Errors
     /// The disk is full, or the file cannot be written. The checkpoint is lost then: drop the writer.
-    pub fn write(&mut self, mut page: Page) -> Result<(), StateError> {
+    pub fn write(&mut self, mut page: Page) -> Result<Vec<u32>, StateError> {
         page.finish();
         if self.segment.as_ref().is_some_and(|segment| !segment.is_empty() && segment.bytes() >= self.full) {
             self.close(false)?;
@@ -134,7 +134,7 @@ impl Writer {
         };
         segment.page(&page)?;
         self.segment = Some(segment);
-        Ok(())
+        Ok(page.into_words())
     }
 
     /// Writes what is left and waits until the disk has it all.

@@ -102,6 +102,11 @@ pub struct ResolutionRecord {
     pub reason: String,
     /// When.
     pub at: EpochMillis,
+    /// What could not be done about it, for people: where decisions that a campaign changed stand although its case was
+    /// cleared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = &"no decision was taken back: the campaign is not known any more")]
+    pub undone: Option<String>,
 }
 
 /// What a case turned out to be. Readers take a word they do not know for `inconclusive`.
@@ -238,6 +243,7 @@ impl From<&Resolution> for ResolutionRecord {
             actor: resolution.actor.clone(),
             reason: resolution.reason.clone(),
             at: resolution.at.into(),
+            undone: resolution.undone.clone(),
         }
     }
 }
@@ -253,6 +259,7 @@ impl From<ResolutionRecord> for Resolution {
             actor: record.actor,
             reason: record.reason,
             at: record.at.into(),
+            undone: record.undone,
         }
     }
 }
@@ -287,6 +294,7 @@ mod tests {
                 actor: "ann".into(),
                 reason: "a fair".into(),
                 at: Timestamp::from_millis(1_750_000_600_000),
+                undone: Some("nothing was taken back".into()),
             }),
         }
     }

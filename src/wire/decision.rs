@@ -4,12 +4,14 @@
 //! makes of [`DecisionRecord`], which is the contract. Times are milliseconds since the Unix epoch.
 //! `decided_at` is the last field and the only one that may differ when the same log is read again.
 
+mod correction;
 mod fragments;
 mod record;
 
 use std::borrow::Cow;
 use std::io::Write;
 
+pub use self::correction::CorrectionRecord;
 pub use self::record::{
     DecisionRecord, HoldRecord, QualityRecord, ReasonDetail, ReasonRecord, SourceRecord, WithoutRecord,
 };

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ban::BanRecord;
 use super::case::CaseRecord;
-use super::decision::SourceRecord;
+use super::decision::{CorrectionRecord, SourceRecord};
 use super::error::DecodeError;
 use super::quantity::EpochMillis;
 use super::record::{self, invalid};
@@ -55,6 +55,10 @@ pub struct JournalRecord {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(example = serde_json::json!([]))]
     pub cases: Vec<CaseRecord>,
+    /// With `bans` only: corrections of campaigns that are not found again, a part of them in each such record.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(example = serde_json::json!([]))]
+    pub corrections: Vec<CorrectionRecord>,
     /// The highest number of a revision that was told up to here; left out while there was none. State that begins anew
     /// begins above it.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -168,6 +172,7 @@ mod tests {
             skipped: vec![SkippedRecord { source: source(10), reason: "engine_fault".into() }],
             bans: Vec::new(),
             cases: Vec::new(),
+            corrections: Vec::new(),
             revised_to: 0,
             positions: vec![source(120)],
         }

@@ -1,13 +1,19 @@
-//! Checkpoints under load: how long batches take before, during and after a cut, and what a checkpoint costs.
+//! Checkpoints under load: how much longer batches take while a cut is made, and what a checkpoint costs.
 //!
-//! `cargo bench --bench checkpoint -- [users] [slice MB] [batch events]` (1,000,000 users, 4 MB copied after each batch,
-//! batches of 5,000 events unless told). Every user acts once, then traffic goes on in which few do much. Prints the
-//! median and the 99th percentile of what a batch takes (decode, score, copy a slice) in wall and CPU time, the length of the cut, the
-//! size of the checkpoint, how long the writer took, and how long loading and restoring takes. The first restored answer
-//! is compared with the one of the engine that was never stopped. Run it on a machine that does nothing else.
+//! `cargo bench --bench checkpoint -- [users] [batch events] [cuts]` (1,000,000 users, batches of 5,000 events, 3 cuts
+//! unless told). Every user acts once, then traffic goes on in which few do much. State grows meanwhile and batches get
+//! slower with it, so a cut is compared with the stretches of batches on both sides of it. Prints the median and the 99th
+//! percentile of what a batch takes (decode, score, copy a slice) in wall and CPU time, what the cut adds to both, its
+//! length, the size of the checkpoint, how long the writer took, and how long loading and restoring takes. The first
+//! restored answer is compared with the one of the engine that was never stopped.
+//!
+//! A batch is what comes in within the commit interval of 50 ms: 5,000 events at 100,000 a second. Where scoring alone
+//! takes nearly the whole interval (at the rate that saturates the thread it does by definition), a 99th percentile below
+//! it says nothing of cuts: run it with 2,500 for the latency at half that rate. What a cut adds is the figure that holds
+//! at any rate. Run it on a machine that does nothing else.
 
-use std::fmt::Write as _;
-use std::sync::mpsc::sync_channel;
+use std::fmt::{self, Write as _};
+use std::sync::mpsc::{Sender, TrySendError, channel, sync_channel};
 use std::thread;
 
 use rand::{Rng, SeedableRng};
@@ -19,6 +25,7 @@ use weir::engine::key::HashSeed;
 use weir::engine::policy::load::load;
 use weir::engine::time::Timestamp;
 use weir::engine::{Ahead, Engine, Input, Outputs};
+use weir::pipeline::copy_slice;
 use weir::state::{Archive, Checkpoints, Generation, Meta, StateError, Steps, Writer, Written};
 use weir::wire::interaction::{DecodeLimits, decode};
 
@@ -27,24 +34,47 @@ const SEED: HashSeed = HashSeed(1, 2);
 const START: i64 = 1_749_988_800_000;
 /// Event time between two events, in microseconds: 100,000 events a second.
 const STEP_MICROS: i64 = 10;
-/// Batches that are measured before and after the cut.
-const BATCHES: usize = 300;
-/// Pages that wait for the writer.
-const WAITING: usize = 256;
+/// Batches before the first cut, between two and after the last.
+const BETWEEN: usize = 200;
+/// Slices that wait for the writer.
+const WAITING: usize = 4;
 
 fn main() {
     let mut numbers = std::env::args().filter_map(|argument| argument.parse().ok());
     let users = numbers.next().unwrap_or(1_000_000_u64);
-    let slice = numbers.next().unwrap_or(4) as usize * 1_000_000;
-    let batch = numbers.next().unwrap_or(5_000);
+    let (batch, cuts) = (numbers.next().unwrap_or(5_000), numbers.next().unwrap_or(3));
     let mut load = Load::new(users, batch);
     load.everybody_acts_once();
-    let before: Vec<Cost> = (0..BATCHES).map(|_| load.batch()).collect();
     let dir = tempfile::tempdir().expect("a temporary folder");
-    let (during, generation) = load.checkpoint(slice, &dir);
-    let after: Vec<Cost> = (0..BATCHES).map(|_| load.batch()).collect();
-    report(&[("before", &before), ("during", &during), ("after", &after)]);
-    restore(&mut load, &dir, &generation);
+    let mut checkpoints = Checkpoints::open(dir.path(), "bench", Steps::default()).expect("its own folder");
+    let (mut before, mut last, mut added) = (load.stretch(), None, Vec::new());
+    for _ in 0..cuts {
+        let (during, generation) = load.checkpoint(&mut checkpoints);
+        let after = load.stretch();
+        report(&[("before", &before), ("during", &during), ("after", &after)]);
+        added.push(during_adds(&before, &during, &after));
+        (before, last) = (after, Some(generation));
+    }
+    let middle = |of: fn(&Cost) -> f64| spread(added.iter().map(of).collect()).median;
+    say(&format!(
+        "a cut adds to the median batch: wall {:+.1} ms, cpu {:+.1} ms (the middle of {cuts} cuts)",
+        middle(|added| added.wall),
+        middle(|added| added.cpu)
+    ));
+    if let Some(generation) = last {
+        restore(&mut load, &dir, &generation);
+    }
+}
+
+/// What the median batch takes more than in the stretches on both sides.
+fn during_adds(before: &[Cost], during: &[Cost], after: &[Cost]) -> Cost {
+    let more = |of: fn(&Cost) -> f64| {
+        let median = |costs: &[Cost]| spread(costs.iter().map(of).collect()).median;
+        median(during) - f64::midpoint(median(before), median(after))
+    };
+    let added = Cost { wall: more(|cost| cost.wall), cpu: more(|cost| cost.cpu) };
+    say(&format!("the cut adds to the median: wall {:+.1} ms, cpu {:+.1} ms", added.wall, added.cpu));
+    added
 }
 
 /// What a batch took of the scoring thread, in milliseconds.
@@ -93,6 +123,10 @@ impl Load {
         }
     }
 
+    fn stretch(&mut self) -> Vec<Cost> {
+        (0..BETWEEN).map(|_| self.batch()).collect()
+    }
+
     fn batch(&mut self) -> Cost {
         let lines = self.lines();
         score(&mut self.engine, &lines, self.traffic.number)
@@ -103,33 +137,33 @@ impl Load {
     }
 
     /// A cut while scoring goes on, written by another thread. Gives the times of the batches.
-    fn checkpoint(&mut self, slice: usize, dir: &tempfile::TempDir) -> (Vec<Cost>, Generation) {
-        let mut checkpoints =
-            Checkpoints::open(dir.path(), "bench", Steps::default()).expect("its own folder");
+    fn checkpoint(&mut self, checkpoints: &mut Checkpoints) -> (Vec<Cost>, Generation) {
         let writer = checkpoints.begin(meta()).expect("writable");
-        let (send, receive) = sync_channel::<Page>(WAITING);
-        let writing = thread::spawn(move || write(writer, receive.into_iter()));
-        let (cut, mut pages) = (Stopwatch::start(), Vec::new());
+        let (send, receive) = sync_channel::<Vec<Page>>(WAITING);
+        let (written, spare) = channel();
+        let writing = thread::spawn(move || write(writer, receive.into_iter().flatten(), &written));
+        let (cut, mut waits) = (Stopwatch::start(), None);
         let (mut times, mut copies) = (Vec::new(), Vec::new());
-        let began = Stopwatch::start();
+        self.since_cut.clear();
+        let mut copying = Meter::start();
         self.engine.begin_cut();
-        let begin_ms = began.seconds() * 1e3;
         loop {
-            let copying = Meter::start();
-            let progress = self.engine.copy_pages(slice, &mut pages);
-            for page in pages.drain(..) {
-                send.send(page).expect("the writer takes all");
-            }
             let copied = copying.stop();
-            if progress != CutProgress::More {
-                break;
-            }
             let lines = self.lines();
             let scored = score(&mut self.engine, &lines, self.traffic.number);
             copies.push(copied);
             times.push(Cost { wall: copied.wall + scored.wall, cpu: copied.cpu + scored.cpu });
             if self.since_cut.is_empty() {
                 self.since_cut = lines;
+            }
+            copying = Meter::start();
+            self.engine.reuse(spare.try_iter());
+            let (pages, progress) = waits.take().unwrap_or_else(|| copy_slice(&mut self.engine));
+            match send.try_send(pages) {
+                Ok(()) if progress != CutProgress::More => break,
+                Ok(()) => {}
+                Err(TrySendError::Full(pages)) => waits = Some((pages, progress)),
+                Err(TrySendError::Disconnected(_)) => panic!("the writer takes all"),
             }
         }
         let cut_s = cut.seconds();
@@ -139,18 +173,24 @@ impl Load {
         let whole_s = cut.seconds();
         let generation = checkpoints.publish(written).expect("writable");
         let mb = generation.bytes as f64 / 1e6;
-        say(&format!("begin_cut {begin_ms:.1} ms, cut {cut_s:.2} s in {} batches", times.len()));
-        report(&[("copying", &copies)]);
+        say(&format!("begin_cut {:.1} ms, cut {cut_s:.2} s in {} batches", copies[0].wall, times.len()));
+        report(&[("copying", &copies[1..])]);
         say(&format!("checkpoint {mb:.0} MB in {} files, synced after {whole_s:.2} s", generation.files));
         say(&format!("writer {cpu_s:.2} CPU-s, published after {:.2} s", cut.seconds()));
         (times, generation)
     }
 }
 
-fn write(mut writer: Writer, pages: impl Iterator<Item = Page>) -> (Result<Written, StateError>, f64) {
+fn write(
+    mut writer: Writer,
+    pages: impl Iterator<Item = Page>,
+    spare: &Sender<Vec<u32>>,
+) -> (Result<Written, StateError>, f64) {
     for page in pages {
-        if let Err(error) = writer.write(page) {
-            return (Err(error), 0.0);
+        match writer.write(page) {
+            // Nobody needs it once the last page is copied.
+            Ok(words) => spare.send(words).unwrap_or_default(),
+            Err(error) => return (Err(error), 0.0),
         }
     }
     (writer.finish(), clock::thread_cpu_seconds())
@@ -225,10 +265,23 @@ fn report(phases: &[(&str, &[Cost])]) {
     }
 }
 
-fn spread(mut values: Vec<f64>) -> String {
+/// How some figures lie.
+struct Spread {
+    median: f64,
+    p99: f64,
+    max: f64,
+}
+
+impl fmt::Display for Spread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "median {:.1} p99 {:.1} max {:.1}", self.median, self.p99, self.max)
+    }
+}
+
+fn spread(mut values: Vec<f64>) -> Spread {
     values.sort_by(f64::total_cmp);
     let at = |share: f64| values[((values.len() as f64 * share) as usize).min(values.len() - 1)];
-    format!("median {:.1} p99 {:.1} max {:.1}", at(0.5), at(0.99), at(1.0))
+    Spread { median: at(0.5), p99: at(0.99), max: at(1.0) }
 }
 
 /// People who like, look and write: few of them do much, few targets get much.

@@ -197,7 +197,10 @@ impl Soak {
         self.engine.begin_cut();
         loop {
             let progress = self.engine.copy_pages(16 << 20, &mut pages);
-            pages.drain(..).for_each(|page| writer.write(page).expect("there is room on the disk"));
+            for page in pages.drain(..) {
+                let words = writer.write(page).expect("there is room on the disk");
+                self.engine.reuse(std::iter::once(words));
+            }
             if progress != CutProgress::More {
                 break;
             }

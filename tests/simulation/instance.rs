@@ -65,6 +65,10 @@ pub struct Seen {
     pub checkpoints: u64,
     pub restored: u64,
     pub lost: u64,
+    /// Cases of campaigns, decisions that campaigns corrected, and corrections that were taken back.
+    pub campaigns: u64,
+    pub corrected: u64,
+    pub reversed: u64,
 }
 
 impl Seen {
@@ -81,6 +85,9 @@ impl Seen {
             checkpoints,
             restored,
             lost,
+            campaigns,
+            corrected,
+            reversed,
         } = other;
         self.crashes += crashes;
         self.takeovers += takeovers;
@@ -92,6 +99,9 @@ impl Seen {
         self.checkpoints += checkpoints;
         self.restored += restored;
         self.lost += lost;
+        self.campaigns += campaigns;
+        self.corrected += corrected;
+        self.reversed += reversed;
     }
 }
 

@@ -15,6 +15,7 @@ use weir::pipeline::{
     Batch, FollowError, Followed, Follower, Foundry, JournalPage, Logs, Positions, Range, Start, start,
 };
 use weir::stream::{RecordBatch, StreamError, Topic};
+use weir::wire::decision::{self, DecisionRecord};
 use weir::wire::journal::{self, JournalRecord};
 use weir::wire::{ban, case};
 
@@ -85,6 +86,14 @@ impl Logs for MemoryLogs {
 
     fn cases(&mut self) -> Result<BTreeMap<String, Case>, FollowError> {
         self.now(|view| view.cases())
+    }
+
+    fn decisions(
+        &mut self,
+        since: Timestamp,
+        each: &mut dyn FnMut(DecisionRecord),
+    ) -> Result<(), FollowError> {
+        self.now(|view| view.decisions(since, each))
     }
 }
 
@@ -178,6 +187,16 @@ impl Logs for View<'_> {
             .all(Topic::Cases)
             .map(|(_, record)| case::decode(record.value.as_deref()).expect("a case"));
         Ok(told.map(|case| (case.id.clone(), case)).collect())
+    }
+
+    fn decisions(
+        &mut self,
+        since: Timestamp,
+        each: &mut dyn FnMut(DecisionRecord),
+    ) -> Result<(), FollowError> {
+        let told = self.broker.all(Topic::Decisions).filter(|(_, record)| record.append >= since.millis());
+        told.for_each(|(_, record)| each(decision::decode(record.value.as_deref()).expect("a decision")));
+        Ok(())
     }
 }
 

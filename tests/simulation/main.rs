@@ -9,6 +9,7 @@
 mod anew;
 mod broker;
 mod bug;
+mod campaigns;
 mod catch_up;
 mod check;
 mod dice;
@@ -57,7 +58,7 @@ fn policies() -> Vec<Arc<Policy>> {
         let limits = format!(
             "version: 1\nlimits:\n\
              \x20 - {{ id: busy, key: [user, action], window: 2m, max: {max}, verdict: challenge, {words} }}\n\
-             \x20 - {{ id: crowd, key: [target], window: 3m, max: 25, verdict: hold, {words} }}\n{more}\
+             \x20 - {{ id: crowd, key: [target], when: \"event.target_id != 'pushed'\", window: 3m, max: 25, verdict: hold, {words} }}\n{more}\
              signals:\n\
              \x20 - {{ name: target_3m, key: [target], window: 3m, count: {{}}, doc: \"d\" }}\n\
              rules:\n\
@@ -83,7 +84,8 @@ fn foundry() -> Foundry {
 /// One run, with a fault if one is planted; panics where something is wrong.
 fn run(seed: u64, policies: &[Arc<Policy>], bug: Option<Bug>) -> (Seen, Verdict) {
     let foundry = foundry();
-    let (mut dice, mut seen, mut world) = (Dice::new(seed), Seen::default(), World::default());
+    let (mut dice, mut seen) = (Dice::new(seed), Seen::default());
+    let mut world = World::new(&mut dice);
     let broker = Rc::new(RefCell::new(Broker::new(&world::topics(), world::begin())));
     broker.borrow_mut().bug = bug;
     let mut instances = [Instance::new(0, &broker, policies), Instance::new(1, &broker, policies)];
@@ -97,6 +99,8 @@ fn run(seed: u64, policies: &[Arc<Policy>], bug: Option<Bug>) -> (Seen, Verdict)
         }
     }
     heal(&broker, &mut instances[0], &foundry, &mut dice, &mut seen);
+    campaigns::count(&broker.borrow(), &mut seen);
+    campaigns::cleared_ones_are_taken_back(&broker.borrow());
     (seen, check::everything(&broker, policies, &foundry))
 }
 

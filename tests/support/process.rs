@@ -251,7 +251,7 @@ impl Stage {
         let pages = checkpoints.load(newest).expect("whole");
         let meta = Meta { seq: pages.meta().seq + 1, chain: "ab".repeat(32), ..pages.meta().clone() };
         let mut writer = checkpoints.begin(meta).expect("room");
-        pages.for_each(|page| writer.write(page.expect("whole")).expect("room"));
+        pages.for_each(|page| drop(writer.write(page.expect("whole")).expect("room")));
         let written = writer.finish().expect("room");
         assert!(checkpoints.publish(written).expect("room").generation > newest);
     }

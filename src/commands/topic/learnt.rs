@@ -124,7 +124,7 @@ mod tests {
             events: 9,
             accounts: accounts.iter().map(|name| (*name).to_owned()).collect(),
             campaign: None,
-            resolution: Some(Resolution { outcome, actor: "a".into(), reason: "r".into(), at }),
+            resolution: Some(Resolution { outcome, actor: "a".into(), reason: "r".into(), at, undone: None }),
         }
     }
 

@@ -45,12 +45,17 @@ impl Engine {
     /// Goes on with the corrections that are under way.
     pub(in crate::engine) fn correct(&mut self, cases: &mut Vec<Case>) {
         // What a state that was lost had told of it is not known: all of it is told once state is warm.
-        if self.recall.is_warming() || self.crowds.as_ref().is_none_or(|crowds| crowds.walking.is_empty()) {
+        let is_idle = |crowds: &Crowds| crowds.walking.is_empty() && crowds.taking_back.is_empty();
+        if self.recall.is_warming() || self.crowds.as_ref().is_none_or(is_idle) {
             return;
         }
         for _ in 0..ENTRIES {
             if self.recall.stats().waiting >= WAITING_MAX {
                 return;
+            }
+            if let Some(earlier) = self.crowds.as_mut().and_then(|crowds| crowds.taking_back.pop_front()) {
+                self.take_back_earlier(&earlier);
+                continue;
             }
             let Some((found, walk)) = self.crowds.as_mut().and_then(Crowds::step) else { return };
             match walk.back {
@@ -60,13 +65,14 @@ impl Engine {
         }
     }
 
-    /// A person says that a campaign on this target is honest, with all that is a part of it.
-    pub(in crate::engine) fn clear_campaign(&mut self, target: u64, at: Timestamp) {
-        let Self { crowds: Some(crowds), timers, policy, plan, tables, .. } = self else { return };
+    /// A person says that a campaign on this target is honest, with all that is a part of it. False when none is known.
+    pub(in crate::engine) fn clear_campaign(&mut self, target: u64, at: Timestamp) -> bool {
+        let Self { crowds: Some(crowds), timers, policy, plan, tables, .. } = self else { return false };
         let Some(gates) = plan.watched.and_then(|watched| Gates::of(watched, &plan.dimensions, tables))
         else {
-            return;
+            return false;
         };
+        let were_told = crowds.take_back_all(target);
         let until = at.before(policy.settings.retroactive_window);
         let Crowds { campaigns, walking, .. } = crowds;
         let wholes: Vec<u64> =
@@ -84,6 +90,7 @@ impl Engine {
                 walking.push(*key);
             }
         }
+        were_told || !wholes.is_empty()
     }
 
     /// Raises the verdict on an entry to what is known by now.
@@ -113,7 +120,11 @@ impl Engine {
             return;
         }
         let Some(told) = self.told(found).filter(|told| !self.is_exempt(told)) else { return };
-        let stand = self.revise(&told, found.entry.stand, weighed, traits.at);
+        let mut stand = found.entry.stand;
+        if let Some(earlier) = self.crowds.as_mut().and_then(|known| known.earlier.remove(&told.id.digest)) {
+            stand.revision = stand.revision.max(earlier.revision);
+        }
+        let stand = self.revise(&told, stand, weighed, traits.at);
         let (place, key) = (found.place, found.key);
         if let Some(crowds) = &mut self.crowds {
             crowds.trail.amend(place, key, 0, &stand.words());
@@ -168,7 +179,7 @@ impl Engine {
     }
 
     /// Makes the next revision of a decision, and returns how it stands from then on.
-    fn revise(&mut self, told: &Told, stand: Stand, weighed: Weighed, at: Timestamp) -> Stand {
+    pub(super) fn revise(&mut self, told: &Told, stand: Stand, weighed: Weighed, at: Timestamp) -> Stand {
         let known = self.recall.find(&told.id, self.now).map(Kept::judgement);
         let before =
             known.as_ref().map_or(DecisionId { revision: stand.revision, ..told.id }, |known| known.id);
@@ -220,7 +231,7 @@ impl Engine {
 type Judges<'p> = (&'p Policy, &'p Arc<ReasonSource>);
 
 /// What a decision comes to by what is known now.
-struct Weighed {
+pub(super) struct Weighed {
     verdict: Verdict,
     score: i32,
     reasons: Vec<Reason>,
@@ -257,6 +268,11 @@ impl Weighed {
         let none = Evidence::default();
         let plain = entry.points.iter().map(|points| i32::from(*points));
         let total = score(policy.settings.prior, sums(policy, plain, &none).into_iter());
+        Self::cleared_to((policy, prior), entry.stand.first, total)
+    }
+
+    /// As it was first decided, with what it came to then.
+    pub(super) fn cleared_to((policy, prior): Judges<'_>, first: Verdict, total: i32) -> Self {
         let source = ReasonSource {
             id: "campaign-cleared".to_owned(),
             code: "CAMPAIGN_CLEARED".to_owned(),
@@ -264,8 +280,8 @@ impl Weighed {
             text: "A person found that the crowd was honest".to_owned(),
             window: None,
         };
-        let cleared = Reason { verdict: Some(entry.stand.first), ..Reason::of(&Arc::new(source), 0) };
-        Self { verdict: entry.stand.first, score: total, reasons: vec![cleared] }.rounded_off((policy, prior))
+        let cleared = Reason { verdict: Some(first), ..Reason::of(&Arc::new(source), 0) };
+        Self { verdict: first, score: total, reasons: vec![cleared] }.rounded_off((policy, prior))
     }
 
     /// With a reason for what was known before, so that the points add up, and the prior.

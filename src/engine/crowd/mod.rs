@@ -13,6 +13,7 @@ mod bursts;
 mod campaign;
 mod composition;
 mod correct;
+mod earlier;
 mod entry;
 mod evidence;
 mod follow;
@@ -31,6 +32,7 @@ mod trail;
 mod traits;
 mod weigh;
 
+pub use self::earlier::Correction;
 pub use self::evidence::{Kind, Weighed};
 pub use self::state::CrowdStats;
 

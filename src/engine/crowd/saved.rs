@@ -163,7 +163,9 @@ impl Crowds {
     pub(crate) fn copy_pages(&mut self, room: &mut Room<'_>) -> bool {
         self.trail.chunks.iter_mut().all(|chunk| {
             let Some(mut watch) = chunk.watch.take() else { return true };
-            let done = watch.copy(room, |range| chunk.words[range.start * UNIT..range.end * UNIT].to_vec());
+            let done = watch.copy(room, |range, out| {
+                out.extend_from_slice(&chunk.words[range.start * UNIT..range.end * UNIT]);
+            });
             chunk.watch = (!done).then_some(watch);
             done
         })
@@ -186,6 +188,8 @@ impl Crowds {
             open,
             campaigns,
             walking,
+            earlier,
+            taking_back,
             actions,
             trail: Trail { most, chunks, head, written },
             bursts,
@@ -200,6 +204,8 @@ impl Crowds {
         open.save(to);
         campaigns.save(to);
         walking.save(to);
+        earlier.save(to);
+        taking_back.save(to);
         actions.save(to);
         ((*most, *head), (chunks.len(), *written)).save(to);
         (*open_budget, *given_up).save(to);
@@ -219,6 +225,8 @@ impl Crowds {
         crowds.open = Saved::load(from)?;
         crowds.campaigns = Saved::load(from)?;
         crowds.walking = Saved::load(from)?;
+        crowds.earlier = Saved::load(from)?;
+        crowds.taking_back = Saved::load(from)?;
         crowds.actions = Saved::load(from)?;
         let ((most, head), (chunks, written)): ((u32, u32), (usize, u64)) = Saved::load(from)?;
         let (open_budget, given_up): (u64, u64) = Saved::load(from)?;

@@ -1,9 +1,10 @@
 //! All that is remembered of crowds, and the account of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::bursts::Bursts;
 use super::campaign::Campaign;
+use super::earlier::Earlier;
 use super::entry::Room;
 use super::gate::WINDOWS_MAX;
 use super::gathering::Gathering;
@@ -30,6 +31,10 @@ pub(crate) struct Crowds {
     pub(super) campaigns: BTreeMap<u64, Campaign>,
     /// Campaigns with a walk under way.
     pub(super) walking: Vec<u64>,
+    /// Corrections of campaigns that are not found again, by the digest of their decision.
+    pub(super) earlier: BTreeMap<u64, Earlier>,
+    /// Those of them that are to be taken back.
+    pub(super) taking_back: VecDeque<Earlier>,
     /// By action.
     pub(super) actions: BTreeMap<u64, Usual>,
     pub(super) trail: Trail,
@@ -61,7 +66,7 @@ pub struct CrowdStats {
     pub campaigns: u64,
     /// Bytes of everything but the trail.
     pub bytes: u64,
-    /// Bytes of the trail.
+    /// Bytes of the trail, and of corrections that were told before state began anew.
     pub trail_bytes: u64,
     /// Open gates that were given up for want of room.
     pub given_up: u64,
@@ -76,6 +81,8 @@ impl Crowds {
             open: ByHash::default(),
             campaigns: BTreeMap::new(),
             walking: Vec::new(),
+            earlier: BTreeMap::new(),
+            taking_back: VecDeque::new(),
             actions: BTreeMap::new(),
             bursts: Bursts::new(watched.budget / 4),
             trail: Trail::new(policy.settings.retroactive_budget / 2),
@@ -93,7 +100,7 @@ impl Crowds {
             open: self.open.len() as u64,
             campaigns: self.campaigns.len() as u64,
             bytes: self.bursts.bytes() + self.open_bytes + usual + campaigns,
-            trail_bytes: self.trail.bytes(),
+            trail_bytes: self.trail.bytes() + self.earlier_bytes(),
             given_up: self.given_up,
         }
     }

@@ -48,17 +48,25 @@ pub enum CutProgress {
 pub(super) struct Cut {
     /// Pages of the sets that were not handed out yet.
     sets: VecDeque<Page>,
+    /// Tables that are not copied yet, the smallest last. Each is written to about as often as any other, so the sooner it
+    /// is copied the less has to be kept: the small ones go first.
+    tables: Vec<usize>,
+    /// Room for pages.
+    spare: Vec<Vec<u32>>,
 }
 
 impl Engine {
     /// Begins a cut at this moment, between two inputs. One that is under way is abandoned.
     pub fn begin_cut(&mut self) {
         self.abandon_cut();
-        self.cut = Some(Cut { sets: self.set_pages().into() });
+        let mut tables = Vec::new();
         self.each_table_mut(|part, table| {
             table.begin_cut(part);
-            true
+            tables.push((table.bytes(), part));
         });
+        tables.sort_unstable_by(|a, b| b.cmp(a));
+        let tables = tables.into_iter().map(|(_, part)| part).collect();
+        self.cut = Some(Cut { sets: self.set_pages().into(), tables, spare: Vec::new() });
         self.duplicates.begin_cut(EVENTS_SEEN);
         self.commands.begin_cut(COMMANDS_SEEN);
         self.answers.begin_cut(ANSWERS_SEEN);
@@ -70,33 +78,43 @@ impl Engine {
     /// Hands out the next pages of the cut: those that begin within the next `bytes`, the sets first. Inputs may be
     /// applied between two calls.
     pub fn copy_pages(&mut self, bytes: usize, out: &mut Vec<Page>) -> CutProgress {
-        let Some(cut) = &mut self.cut else { return CutProgress::NoCut };
-        let mut room = Room { bytes, out };
+        let Some(mut cut) = self.cut.take() else { return CutProgress::NoCut };
+        let mut room = Room { bytes, out, spare: &mut cut.spare };
         while !room.is_full()
             && let Some(page) = cut.sets.pop_front()
         {
             room.put(page);
         }
         let done = cut.sets.is_empty()
-            && self.each_table_mut(|_, table| table.copy_pages(&mut room))
             && self.duplicates.copy_pages(&mut room)
             && self.commands.copy_pages(&mut room)
             && self.answers.copy_pages(&mut room)
             && self.crowds.as_mut().is_none_or(|crowds| crowds.copy_pages(&mut room));
-        if !done {
+        let mut done = done && !room.is_full();
+        while let Some(part) = cut.tables.last().filter(|_| done) {
+            done = self.tables_mut().nth(*part).is_none_or(|table| table.copy_pages(&mut room));
+            if done {
+                cut.tables.pop();
+            }
+        }
+        if !done || !cut.tables.is_empty() {
+            self.cut = Some(cut);
             return CutProgress::More;
         }
-        self.cut = None;
         CutProgress::Complete
+    }
+
+    /// Takes room of pages that nobody needs any more, for the next pages of the cut under way.
+    pub fn reuse(&mut self, words: impl Iterator<Item = Vec<u32>>) {
+        if let Some(cut) = &mut self.cut {
+            cut.spare.extend(words);
+        }
     }
 
     /// Forgets the cut under way, if there is one.
     pub fn abandon_cut(&mut self) {
         if self.cut.take().is_some() {
-            self.each_table_mut(|_, table| {
-                table.abandon_cut();
-                true
-            });
+            self.each_table_mut(|_, table| table.abandon_cut());
             self.duplicates.abandon_cut();
             self.commands.abandon_cut();
             self.answers.abandon_cut();
@@ -111,12 +129,16 @@ impl Engine {
         self.cut.is_some()
     }
 
-    /// Every table with its part of the cut, as long as `each` is true.
-    fn each_table_mut(&mut self, mut each: impl FnMut(usize, &mut Table) -> bool) -> bool {
+    /// Every table with its part of the cut.
+    fn each_table_mut(&mut self, mut each: impl FnMut(usize, &mut Table)) {
+        self.tables_mut().enumerate().for_each(|(part, table)| each(part, table));
+    }
+
+    /// The tables in the order of their parts.
+    fn tables_mut(&mut self) -> impl Iterator<Item = &mut Table> {
         let profiles = [&mut self.users, &mut self.devices, &mut self.addresses];
         let crowds = self.crowds.iter_mut().map(Crowds::table_mut);
-        let mut tables = self.tables.iter_mut().chain(profiles).chain(crowds).enumerate();
-        tables.all(|(part, table)| each(part, table))
+        self.tables.iter_mut().chain(profiles).chain(crowds)
     }
 
     /// Takes an awaited array.
@@ -124,10 +146,7 @@ impl Engine {
         let Place { kind, part, .. } = array.place();
         match (kind, part as usize) {
             (Kind::Index | Kind::Records | Kind::Blocks | Kind::Sketch, part) => {
-                let profiles = [&mut self.users, &mut self.devices, &mut self.addresses];
-                let crowds = self.crowds.iter_mut().map(Crowds::table_mut);
-                let mut tables = self.tables.iter_mut().chain(profiles).chain(crowds);
-                tables.nth(part).ok_or(Damaged)?.fill(array)
+                self.tables_mut().nth(part).ok_or(Damaged)?.fill(array)
             }
             (Kind::Entries, EVENTS_SEEN) => self.duplicates.fill(&array),
             (Kind::Entries, COMMANDS_SEEN) => self.commands.fill(&array),

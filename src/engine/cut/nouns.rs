@@ -28,7 +28,7 @@ saved!(Case {
 });
 saved!(CampaignFacts { members, corrected, share, judged, evidence });
 saved!(CampaignEvidence { kind, share });
-saved!(Resolution { outcome, actor, reason, at });
+saved!(Resolution { outcome, actor, reason, at, undone });
 saved!(DecisionId { partition, offset, digest, revision });
 saved!(Stats { rule_hits, skipped_empty });
 

@@ -6,8 +6,9 @@
 
 use super::watch::Undo;
 
-/// Words of a page, at most, unless one entry is larger: 256 KiB.
-pub(crate) const PAGE_WORDS: usize = 64 * 1024;
+/// Words of a page, at most, unless one entry is larger: 2 MiB. Old entries are gathered by page, and the ends of so few
+/// rows stay in the processor's cache.
+pub(crate) const PAGE_WORDS: usize = 512 * 1024;
 
 /// How many entries of so many words a page holds.
 pub(crate) fn entries_of(stride: usize) -> usize {
@@ -61,7 +62,7 @@ pub struct Page {
     pub(super) stride: u32,
     pub(super) words: Vec<u32>,
     /// Old forms of entries that were written to since; laid over by [`Page::finish`].
-    pub(super) undo: Option<Box<Undo>>,
+    pub(super) undo: Undo,
 }
 
 /// Words that are no head of a page, or entries that do not fit it.
@@ -75,9 +76,7 @@ impl Page {
 
     /// Lays the old entries over the newer ones. Does nothing the second time.
     pub fn finish(&mut self) {
-        if let Some(undo) = self.undo.take() {
-            undo.lay_over(&mut self.words);
-        }
+        std::mem::take(&mut self.undo).lay_over(&mut self.words, self.stride as usize);
     }
 
     /// Where it belongs, for [`Page::new`].
@@ -89,6 +88,11 @@ impl Page {
     /// Its entries. Those of the cut only once it is finished.
     pub fn words(&self) -> &[u32] {
         &self.words
+    }
+
+    /// The room that its entries took, for [`super::Engine::reuse`].
+    pub fn into_words(self) -> Vec<u32> {
+        self.words
     }
 
     /// Bytes of its entries.
@@ -110,6 +114,6 @@ impl Page {
         if !fits || entries * stride as usize != words.len() {
             return Err(NoPage);
         }
-        Ok(Self { place: Place { kind, part, unit }, from, total, stride, words, undo: None })
+        Ok(Self { place: Place { kind, part, unit }, from, total, stride, words, undo: Undo::default() })
     }
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::page::{Kind, PAGE_WORDS, Page, Place};
 use super::restore::{Array, Awaited, RestoreError};
+use super::watch::Undo;
 use super::words::{Damaged, Reader, Saved, Writer, saved};
 use crate::engine::activate::settled_accounts;
 use crate::engine::apply::Scratch;
@@ -323,7 +324,7 @@ fn pages_of(set: Set, words: &[u32]) -> Vec<Page> {
         total,
         stride: 1,
         words: words.to_vec(),
-        undo: None,
+        undo: Undo::default(),
     };
     words.chunks(PAGE_WORDS).enumerate().map(page).collect()
 }

@@ -9,24 +9,28 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::page::{Page, Place};
+use crate::engine::prefetch::prefetch_line;
 
 /// Words of a chunk of old entries, at least.
-const CHUNK_WORDS: usize = 2048;
+const CHUNK_WORDS: usize = 4096;
 /// Old entries that a chunk holds, at least.
 const CHUNK_ENTRIES: usize = 4;
 
-/// What is left to copy of one array.
+/// What is left to copy of one array. What each write asks for is in one cache line.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[repr(C, align(64))]
 pub(crate) struct Watch {
-    place: Place,
-    stride: usize,
-    per_page: usize,
     /// The first entry that is not copied yet: the first of a page, or the end.
-    next: usize,
+    next: u32,
     /// How many entries there were when the cut began.
-    end: usize,
+    end: u32,
+    per_page: u32,
+    stride: u32,
+    /// Which entries are kept already, a bit each.
+    kept: Box<[u64]>,
     /// One for each page.
-    undo: Vec<Option<Box<Undo>>>,
+    undo: Box<[Undo]>,
+    place: Place,
     /// Pages that had to be copied before their turn.
     ready: VecDeque<Page>,
 }
@@ -36,9 +40,18 @@ pub(crate) struct Watch {
 pub(crate) struct Room<'o> {
     pub(crate) bytes: usize,
     pub(crate) out: &'o mut Vec<Page>,
+    /// Words of pages that nobody needs any more: fresh memory costs more than what is written to it.
+    pub(crate) spare: &'o mut Vec<Vec<u32>>,
 }
 
 impl Room<'_> {
+    /// Room for the words of a page.
+    fn words(&mut self) -> Vec<u32> {
+        let mut words = self.spare.pop().unwrap_or_default();
+        words.clear();
+        words
+    }
+
     /// Hands a page out.
     pub(crate) fn put(&mut self, page: Page) {
         self.bytes = self.bytes.saturating_sub(page.bytes().max(1));
@@ -53,27 +66,46 @@ impl Room<'_> {
 impl Watch {
     /// Watches an array of `end` entries of `stride` words, copied by `per_page`; none when it is empty.
     pub(crate) fn new(place: Place, end: usize, stride: usize, per_page: usize) -> Option<Box<Self>> {
-        let undo = vec![None; end.div_ceil(per_page)];
-        (end > 0)
-            .then(|| Box::new(Self { place, stride, per_page, next: 0, end, undo, ready: VecDeque::new() }))
+        (end > 0).then(|| {
+            let kept = vec![0; end.div_ceil(64)].into();
+            let undo = vec![Undo::default(); end.div_ceil(per_page)].into();
+            let (end, per_page, stride) = (end as u32, per_page as u32, stride as u32);
+            Box::new(Self { next: 0, end, per_page, stride, kept, undo, place, ready: VecDeque::new() })
+        })
     }
 
     /// Keeps the words of an entry that is about to be written to, unless they are copied or kept already.
     #[cold]
     pub(crate) fn save(&mut self, index: usize, old: &[u32]) {
+        let index = index as u32;
         if index < self.next || index >= self.end {
             return;
         }
-        let (page, entry) = (index / self.per_page, index % self.per_page);
-        let undo = self.undo[page].get_or_insert_with(|| Undo::new(self.per_page, self.stride));
-        undo.save(entry, old);
+        let (word, bit) = (&mut self.kept[index as usize / 64], 1 << (index % 64));
+        if *word & bit == 0 {
+            *word |= bit;
+            self.undo[(index / self.per_page) as usize].keep(index % self.per_page, old);
+        }
     }
 
-    /// Copies pages until there is no more room; true when the last one is copied. `entries` gives the words of some
+    /// Asks the processor for what a first write to an entry reads.
+    #[inline]
+    pub(crate) fn prefetch(&self, index: usize) {
+        if let Some(kept) = self.kept.get(index / 64..) {
+            prefetch_line(kept);
+        }
+    }
+
+    /// Copies pages until there is no more room; true when the last one is copied. `entries` appends the words of some
     /// entries as they are now.
-    pub(crate) fn copy(&mut self, room: &mut Room<'_>, entries: impl Fn(Range<usize>) -> Vec<u32>) -> bool {
+    pub(crate) fn copy(
+        &mut self,
+        room: &mut Room<'_>,
+        entries: impl Fn(Range<usize>, &mut Vec<u32>),
+    ) -> bool {
         while !room.is_full() {
-            match self.ready.pop_front().or_else(|| self.page(&entries)) {
+            let next = self.ready.pop_front();
+            match next.or_else(|| self.page(|| room.words(), &entries)) {
                 Some(page) => room.put(page),
                 None => return true,
             }
@@ -83,60 +115,63 @@ impl Watch {
 
     /// Copies all that is left, for the array is about to be rebuilt.
     #[cold]
-    pub(crate) fn copy_rest(&mut self, entries: impl Fn(Range<usize>) -> Vec<u32>) {
-        while let Some(page) = self.page(&entries) {
+    pub(crate) fn copy_rest(&mut self, entries: impl Fn(Range<usize>, &mut Vec<u32>)) {
+        while let Some(page) = self.page(Vec::new, &entries) {
             self.ready.push_back(page);
         }
     }
 
-    fn page(&mut self, entries: impl Fn(Range<usize>) -> Vec<u32>) -> Option<Page> {
-        let range = self.next..self.end.min(self.next + self.per_page);
-        if range.is_empty() {
+    fn page(
+        &mut self,
+        room: impl FnOnce() -> Vec<u32>,
+        entries: impl Fn(Range<usize>, &mut Vec<u32>),
+    ) -> Option<Page> {
+        let (from, end) = (self.next, self.end.min(self.next.saturating_add(self.per_page)));
+        if from == end {
             return None;
         }
-        let undo = self.undo[self.next / self.per_page].take();
-        self.next = range.end;
-        let (from, total, stride) = (range.start as u32, self.end as u32, self.stride as u32);
-        Some(Page { place: self.place, from, total, stride, words: entries(range), undo })
+        let undo = std::mem::take(&mut self.undo[(from / self.per_page) as usize]);
+        self.next = end;
+        let (range, total, stride) = (from as usize..end as usize, self.end, self.stride);
+        let mut words = room();
+        entries(range, &mut words);
+        Some(Page { place: self.place, from, total, stride, words, undo })
     }
 }
 
 /// Old forms of the entries of one page.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Undo {
-    stride: usize,
-    /// Which entries are kept already.
-    kept: Vec<u64>,
-    /// Number and words of one entry after the other.
-    chunks: Vec<Vec<u32>>,
+    /// Number and words of one entry after the other: the chunk that is being filled ...
+    last: Vec<u32>,
+    /// ... and those that are full.
+    full: Vec<Vec<u32>>,
 }
 
 impl Undo {
-    fn new(entries: usize, stride: usize) -> Box<Self> {
-        Box::new(Self { stride, kept: vec![0; entries.div_ceil(64)], chunks: Vec::new() })
+    fn keep(&mut self, entry: u32, old: &[u32]) {
+        if self.last.capacity() - self.last.len() <= old.len() {
+            self.next_chunk(old.len() + 1);
+        }
+        self.last.push(entry);
+        self.last.extend_from_slice(old);
     }
 
-    fn save(&mut self, entry: usize, old: &[u32]) {
-        let (word, bit) = (&mut self.kept[entry / 64], 1 << (entry % 64));
-        if *word & bit != 0 {
-            return;
-        }
-        *word |= bit;
-        let needed = self.stride + 1;
-        if self.chunks.last().is_none_or(|chunk| chunk.capacity() - chunk.len() < needed) {
-            self.chunks.push(Vec::with_capacity(CHUNK_WORDS.max(needed * CHUNK_ENTRIES)));
-        }
-        if let Some(chunk) = self.chunks.last_mut() {
-            chunk.push(entry as u32);
-            chunk.extend_from_slice(old);
+    #[cold]
+    fn next_chunk(&mut self, needed: usize) {
+        let next = Vec::with_capacity(CHUNK_WORDS.max(needed * CHUNK_ENTRIES));
+        let full = std::mem::replace(&mut self.last, next);
+        if !full.is_empty() {
+            self.full.push(full);
         }
     }
 
     /// Writes every old entry to its place.
-    pub(crate) fn lay_over(&self, words: &mut [u32]) {
-        for kept in self.chunks.iter().flat_map(|chunk| chunk.chunks_exact(self.stride + 1)) {
-            let at = kept[0] as usize * self.stride;
-            words[at..at + self.stride].copy_from_slice(&kept[1..]);
+    pub(crate) fn lay_over(&self, words: &mut [u32], stride: usize) {
+        let chunks = self.full.iter().chain([&self.last]);
+        for kept in chunks.flat_map(|chunk| chunk.chunks_exact(stride + 1)) {
+            let at = kept[0] as usize * stride;
+            words[at..at + stride].copy_from_slice(&kept[1..]);
         }
     }
 }
@@ -167,10 +202,13 @@ mod tests {
         }
 
         fn copy(&mut self, bytes: usize) -> (Vec<Page>, bool) {
-            let mut out = Vec::new();
+            // Room that is used again holds what another page left there.
+            let (mut out, mut spare) = (Vec::new(), vec![vec![77; 3], vec![78; 100]]);
             let mut watch = self.watch.take().expect("watched");
-            let entries = |range: Range<usize>| self.entries[range].as_flattened().to_vec();
-            let done = watch.copy(&mut Room { bytes, out: &mut out }, entries);
+            let entries = |range: Range<usize>, out: &mut Vec<u32>| {
+                out.extend_from_slice(self.entries[range].as_flattened());
+            };
+            let done = watch.copy(&mut Room { bytes, out: &mut out, spare: &mut spare }, entries);
             self.watch = Some(watch);
             (out, done)
         }
@@ -210,7 +248,7 @@ mod tests {
         let before = array.entries.as_flattened().to_vec();
         array.write(8, 100);
         let mut watch = array.watch.take().expect("watched");
-        watch.copy_rest(|range| array.entries[range].as_flattened().to_vec());
+        watch.copy_rest(|range, out| out.extend_from_slice(array.entries[range].as_flattened()));
         array.entries = vec![[5, 5]; 20];
         array.watch = Some(watch);
         array.write(3, 6);

@@ -108,7 +108,7 @@ impl Generation {
 impl Segment {
     fn copy_pages(&mut self, room: &mut Room<'_>) -> bool {
         let Some(mut watch) = self.watch.take() else { return true };
-        let done = watch.copy(room, |range| self.entries[range].as_flattened().to_vec());
+        let done = watch.copy(room, |range, out| out.extend_from_slice(self.entries[range].as_flattened()));
         self.watch = (!done).then_some(watch);
         done
     }

@@ -1,7 +1,9 @@
-//! A spill in a cut: a page for each chunk, so that nothing here knows how large a block is.
+//! A spill in a cut: pages of whole chunks.
 
 use super::{BlockRef, Slab, Spill};
-use crate::engine::cut::{Array, Awaited, Damaged, Kind, Place, Reader, Room, Saved, Watch, Writer};
+use crate::engine::cut::{
+    Array, Awaited, Damaged, Kind, Place, Reader, Room, Saved, Watch, Writer, entries_of,
+};
 
 impl Spill {
     /// From here on the blocks are copied as they are now.
@@ -60,13 +62,18 @@ impl Spill {
 
 impl Slab {
     fn begin_cut(&mut self, place: Place) {
-        self.watch = Watch::new(place, self.blocks(), self.block, self.per_chunk as usize);
+        let chunks = entries_of(self.block * self.per_chunk as usize);
+        self.watch = Watch::new(place, self.blocks(), self.block, chunks * self.per_chunk as usize);
     }
 
     fn copy_pages(&mut self, room: &mut Room<'_>) -> bool {
         let Some(mut watch) = self.watch.take() else { return true };
         let per_chunk = self.per_chunk as usize;
-        let done = watch.copy(room, |blocks| self.chunks[blocks.start / per_chunk].to_vec());
+        let done = watch.copy(room, |blocks, out| {
+            // As many chunks as there were when the cut began: whole ones.
+            let chunks = &self.chunks[blocks.start / per_chunk..blocks.end / per_chunk];
+            chunks.iter().for_each(|chunk| out.extend_from_slice(chunk));
+        });
         self.watch = (!done).then_some(watch);
         done
     }
@@ -96,10 +103,11 @@ impl Slab {
     fn fill(&mut self, array: Array) -> Result<(), Damaged> {
         let words = self.block * self.per_chunk as usize;
         for page in array.into_pages() {
-            if page.len() != words {
+            let chunks = page.chunks_exact(words);
+            if !chunks.remainder().is_empty() {
                 return Err(Damaged);
             }
-            self.chunks.push(page.into_boxed_slice());
+            self.chunks.extend(chunks.map(Box::from));
         }
         self.check_free()
     }

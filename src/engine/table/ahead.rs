@@ -1,7 +1,6 @@
 //! Ahead: a record is asked for before its turn, so that the processor has it when it is read.
 
 use super::{LOBBY, Table, hash_of, nonzero, segment_of};
-use crate::engine::prefetch::prefetch;
 
 /// Where the record of a key seemed to be when it was looked for ahead of time, if anywhere. It may have gone since, or be
 /// another key's: a hint, which is never believed unseen.
@@ -22,7 +21,7 @@ impl Table {
         let key = nonzero(key);
         let number = self.index[segment_of(key)].find(hash_of(key), |_| true);
         match number {
-            Some(number) => prefetch(self.arena.record(number)),
+            Some(number) => self.arena.prefetch(number),
             None => {
                 let overflow = self.overflow.iter().filter(|overflow| overflow.is_used());
                 overflow.for_each(|overflow| overflow.prefetch(self.spec.idle, key));

@@ -9,7 +9,7 @@
 //! through [`Arena::record_mut`], which does that first.
 
 use crate::engine::cut::{Array, Damaged, Kind, Place, Room, Watch, entries_of};
-use crate::engine::prefetch::prefetch_line;
+use crate::engine::prefetch::{prefetch, prefetch_line};
 
 /// Records of a chunk. The memory of a chunk is touched as it fills.
 pub(super) const CHUNK: usize = 1 << CHUNK_BITS;
@@ -151,6 +151,16 @@ impl Arena {
         self.used -= 1;
     }
 
+    /// Asks the processor for a record and, while a cut is under way, for what says whether it is kept.
+    #[inline]
+    pub(super) fn prefetch(&self, number: u32) {
+        prefetch(self.record(number));
+        let (chunk, index) = place(number);
+        if let Some(watch) = &self.chunks[chunk].watch {
+            watch.prefetch(index);
+        }
+    }
+
     /// Asks the processor for the head of a record.
     #[inline]
     pub(super) fn prefetch_head(&self, number: u32) {
@@ -182,7 +192,7 @@ impl Arena {
         let stride = self.stride;
         self.chunks.iter_mut().all(|chunk| {
             let Some(mut watch) = chunk.watch.take() else { return true };
-            let done = watch.copy(room, |range| chunk.records(range, stride).to_vec());
+            let done = watch.copy(room, |range, out| out.extend_from_slice(chunk.records(range, stride)));
             chunk.watch = (!done).then_some(watch);
             done
         })

@@ -152,7 +152,7 @@ impl Segment {
             }
         }
         if let Some(mut watch) = self.watch.take() {
-            watch.copy_rest(|range| self.places[range].as_flattened().to_vec());
+            watch.copy_rest(|range, out| out.extend_from_slice(self.places[range].as_flattened()));
             new.watch = Some(watch);
         }
         *self = new;
@@ -170,7 +170,7 @@ impl Segment {
     /// Hands out pages while there is room; true when there are no more.
     pub(super) fn copy_pages(&mut self, room: &mut Room<'_>) -> bool {
         let Some(mut watch) = self.watch.take() else { return true };
-        let done = watch.copy(room, |range| self.places[range].as_flattened().to_vec());
+        let done = watch.copy(room, |range, out| out.extend_from_slice(self.places[range].as_flattened()));
         self.watch = (!done).then_some(watch);
         done
     }

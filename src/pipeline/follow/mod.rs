@@ -175,6 +175,7 @@ impl Due {
     }
 
     fn taken(&self) -> Taken {
-        Taken { bans: self.record.bans.clone(), cases: self.record.cases.clone() }
+        let JournalRecord { bans, cases, corrections, .. } = &self.record;
+        Taken { bans: bans.clone(), cases: cases.clone(), corrections: corrections.clone() }
     }
 }

@@ -160,6 +160,9 @@ impl Applier {
 
 fn hand_on<'b>(outputs: Box<Outputs>, tell: &mut Tell<'_, 'b>, report: &mut Report) {
     report.bans.extend(outputs.bans.iter().cloned());
+    let resolved =
+        outputs.cases.iter().filter_map(|case| Some((case, case.resolution.as_ref()?.undone.as_ref()?)));
+    resolved.for_each(|(case, undone)| tracing::warn!(case = case.id, undone, "a case was cleared"));
     tell(Part::Outputs(outputs));
 }
 

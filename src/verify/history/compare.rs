@@ -45,7 +45,7 @@ impl Ends {
     }
 
     /// Whether a revision is the correction of a campaign, or takes one back.
-    fn is_correction(&self, told: &DecisionRecord) -> bool {
+    pub(super) fn is_correction(&self, told: &DecisionRecord) -> bool {
         told.reasons.iter().any(|reason| {
             reason.detail.id == "campaign-cleared" || self.campaigns.contains(&reason.detail.id)
         })
@@ -120,7 +120,8 @@ pub(super) fn compare_cases(history: &History, expected: &Ends, verdict: &mut Ve
             Err(error) => verdict.violate("case unreadable", record.place(), error.to_string()),
         }
     }
-    for (id, case) in &expected.cases {
+    // Of a campaign's case only the engine knows how it grew.
+    for (id, case) in expected.cases.iter().filter(|(_, case)| !expected.campaigns.contains(&case.rule)) {
         verdict.count("cases compared", 1);
         match told.get(id) {
             Some((_, told)) if told == case => {}

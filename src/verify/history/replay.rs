@@ -19,6 +19,7 @@ use crate::engine::policy::Policy;
 use crate::engine::policy::load::load;
 use crate::engine::time::Timestamp;
 use crate::verify::model::{Expected, Hint, Model, Told};
+use crate::wire::decision::DecisionRecord;
 use crate::wire::error::DecodeError;
 use crate::wire::interaction::{self, Decoded};
 use crate::wire::journal::{JournalKind, JournalRecord};
@@ -326,7 +327,7 @@ impl<'r> Replay<'r> {
         self.verdict.count("feedback compared", 1);
         note_cases(&answer, self.ends);
         self.alive(&place, "feedback that can be read");
-        if answer.unsure {
+        if answer.unsure || self.is_of_a_crowd(&feedback.decision) {
             return self.any_revision(&feedback.decision);
         }
         if let Some(expected) = &answer.expected {
@@ -350,6 +351,20 @@ impl<'r> Replay<'r> {
             let text = format!("revision {} for {cause}: {}", expected.id, faults.join("; "));
             self.verdict.violate("decision differs", at.clone(), text);
         }
+    }
+
+    /// Whether only the engine can know how a decision stands: a campaign corrected it, or a crowd spoke in it and it was
+    /// made again, untold, when state began anew.
+    fn is_of_a_crowd(&self, decision: &DecisionId) -> bool {
+        let model = self.model.as_ref().expect("the line began");
+        let prior =
+            model.policy().crowds.as_ref().filter(|_| model.began_anew()).map(|crowds| &crowds.prior.id);
+        let about = |place: &&Place| (place.partition, place.offset) == (decision.partition, decision.offset);
+        let told = self.found.decisions.iter().filter(|(place, _)| about(place)).flat_map(|(_, all)| all);
+        let spoke =
+            |told: &DecisionRecord| told.reasons.iter().any(|reason| Some(&reason.detail.id) == prior);
+        let mut told = told.map(|(_, told)| told);
+        told.any(|told| spoke(told) || (told.revision > 0 && self.ends.is_correction(told)))
     }
 
     /// Whatever is told of this decision may be right.

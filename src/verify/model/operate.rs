@@ -139,7 +139,7 @@ impl Model {
         answer: &mut Answer,
     ) -> bool {
         let (actor, reason) = (command.actor.clone(), command.reason.clone());
-        let resolution = Resolution { outcome, actor, reason, at };
+        let resolution = Resolution { outcome, actor, reason, at, undone: None };
         let Some(case) = self.cases.resolve(case, resolution, &mut answer.cases) else { return false };
         if outcome == CaseOutcome::Cleared {
             self.clear(command, &case.entity, &case.rule, at, answer);

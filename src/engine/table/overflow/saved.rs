@@ -61,7 +61,7 @@ impl Sketch {
     fn copy_pages(&mut self, room: &mut Room<'_>) -> bool {
         let Some(mut watch) = self.watch.take() else { return true };
         let words = |blocks: std::ops::Range<usize>| blocks.start * BLOCK_WORDS..blocks.end * BLOCK_WORDS;
-        let done = watch.copy(room, |blocks| self.words[words(blocks)].to_vec());
+        let done = watch.copy(room, |blocks, out| out.extend_from_slice(&self.words[words(blocks)]));
         self.watch = (!done).then_some(watch);
         done
     }
