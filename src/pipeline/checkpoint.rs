@@ -20,9 +20,9 @@ use super::journal_tail;
 use super::replica::Replica;
 use super::shard::ShardSettings;
 
-/// Copying state may take so much of the time between two batches: 2 ms of the 50 ms between two commits, so that a cut of
-/// 2 GB takes about 25 s.
-const PAUSE: Duration = Duration::from_millis(2);
+/// Copying state goes on for so long between two batches, of the 50 ms between two commits: a page or two. The slower it
+/// goes the less of what it copies, and of what scoring changes meanwhile, falls on one batch.
+const PAUSE: Duration = Duration::from_millis(1);
 /// Bytes that are copied before the clock is looked at again: a page.
 const STEP_BYTES: usize = 2 << 20;
 /// Bytes that are copied between two batches at most.

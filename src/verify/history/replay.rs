@@ -353,18 +353,22 @@ impl<'r> Replay<'r> {
         }
     }
 
-    /// Whether only the engine can know how a decision stands: a campaign corrected it, or a crowd spoke in it and it was
-    /// made again, untold, when state began anew.
+    /// Whether only the engine can know how a decision stands: a campaign corrected it, or it was made again, untold, when
+    /// state began anew, on a target on which a crowd spoke in some decision.
     fn is_of_a_crowd(&self, decision: &DecisionId) -> bool {
         let model = self.model.as_ref().expect("the line began");
-        let prior =
-            model.policy().crowds.as_ref().filter(|_| model.began_anew()).map(|crowds| &crowds.prior.id);
+        let prior = model.policy().crowds.as_ref().map(|crowds| &crowds.prior.id);
         let about = |place: &&Place| (place.partition, place.offset) == (decision.partition, decision.offset);
-        let told = self.found.decisions.iter().filter(|(place, _)| about(place)).flat_map(|(_, all)| all);
-        let spoke =
-            |told: &DecisionRecord| told.reasons.iter().any(|reason| Some(&reason.detail.id) == prior);
-        let mut told = told.map(|(_, told)| told);
-        told.any(|told| spoke(told) || (told.revision > 0 && self.ends.is_correction(told)))
+        let of = self.found.decisions.iter().filter(|(place, _)| about(place)).flat_map(|(_, all)| all);
+        let told: Vec<&DecisionRecord> = of.map(|(_, told)| told).collect();
+        let corrected = told.iter().any(|told| told.revision > 0 && self.ends.is_correction(told));
+        let target = told.first().and_then(|told| told.target_id.as_ref()).filter(|_| model.began_anew());
+        let spoke = |told: &DecisionRecord| {
+            target.is_some()
+                && told.target_id.as_ref() == target
+                && told.reasons.iter().any(|reason| Some(&reason.detail.id) == prior)
+        };
+        corrected || self.found.decisions.values().flatten().any(|(_, told)| spoke(told))
     }
 
     /// Whatever is told of this decision may be right.
