@@ -1,6 +1,6 @@
 //! The reference model fed in the order that the journal says, and all that was told held against it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::Options;
@@ -19,7 +19,6 @@ use crate::engine::policy::Policy;
 use crate::engine::policy::load::load;
 use crate::engine::time::Timestamp;
 use crate::verify::model::{Expected, Hint, Model, Told};
-use crate::wire::decision::DecisionRecord;
 use crate::wire::error::DecodeError;
 use crate::wire::interaction::{self, Decoded};
 use crate::wire::journal::{JournalKind, JournalRecord};
@@ -49,6 +48,8 @@ pub(super) fn check(
             verdict,
             model: None,
             carried: None,
+            crowded: crowded(&policies, found),
+            is_past_a_crowd: false,
             ends: &mut expected,
         };
         whole &= replay.walk(line);
@@ -103,7 +104,23 @@ struct Replay<'r> {
     model: Option<Model>,
     /// After a reset: bans that were in force and are not taken over yet.
     carried: Option<Carried>,
+    /// Targets of which a decision says that a crowd spoke.
+    crowded: HashSet<&'r str>,
+    /// State began anew with events on one of them. What was decided on those then is told nowhere, and so not what it left
+    /// behind: which limits counted, who was penalised.
+    is_past_a_crowd: bool,
     ends: &'r mut Ends,
+}
+
+fn crowded<'f>(policies: &HashMap<String, Arc<Policy>>, found: &'f Found) -> HashSet<&'f str> {
+    let priors: HashSet<&str> = policies
+        .values()
+        .filter_map(|policy| policy.crowds.as_ref())
+        .map(|crowds| crowds.prior.id.as_str())
+        .collect();
+    let told = found.decisions.values().flatten().map(|(_, told)| told);
+    let spoke = told.filter(|told| told.reasons.iter().any(|reason| priors.contains(&*reason.detail.id)));
+    spoke.filter_map(|told| told.target_id.as_deref()).collect()
 }
 
 /// Bans and cases on their way over a reset.
@@ -154,6 +171,13 @@ impl<'r> Replay<'r> {
             }
             if self.model.as_ref().is_some_and(Model::is_blind) {
                 self.verdict.count("journals that the model cannot follow past an eviction", 1);
+                return false;
+            }
+            if self.is_past_a_crowd {
+                self.verdict.count(
+                    "journals that the model cannot follow past a crowd that state began anew with",
+                    1,
+                );
                 return false;
             }
         }
@@ -327,7 +351,7 @@ impl<'r> Replay<'r> {
         self.verdict.count("feedback compared", 1);
         note_cases(&answer, self.ends);
         self.alive(&place, "feedback that can be read");
-        if answer.unsure || self.is_of_a_crowd(&feedback.decision) {
+        if answer.unsure || self.is_corrected(&feedback.decision) {
             return self.any_revision(&feedback.decision);
         }
         if let Some(expected) = &answer.expected {
@@ -353,22 +377,11 @@ impl<'r> Replay<'r> {
         }
     }
 
-    /// Whether only the engine can know how a decision stands: a campaign corrected it, or it was made again, untold, when
-    /// state began anew, on a target on which a crowd spoke in some decision.
-    fn is_of_a_crowd(&self, decision: &DecisionId) -> bool {
-        let model = self.model.as_ref().expect("the line began");
-        let prior = model.policy().crowds.as_ref().map(|crowds| &crowds.prior.id);
+    /// Whether a campaign corrected a decision: how it stands then only the engine can know.
+    fn is_corrected(&self, decision: &DecisionId) -> bool {
         let about = |place: &&Place| (place.partition, place.offset) == (decision.partition, decision.offset);
-        let of = self.found.decisions.iter().filter(|(place, _)| about(place)).flat_map(|(_, all)| all);
-        let told: Vec<&DecisionRecord> = of.map(|(_, told)| told).collect();
-        let corrected = told.iter().any(|told| told.revision > 0 && self.ends.is_correction(told));
-        let target = told.first().and_then(|told| told.target_id.as_ref()).filter(|_| model.began_anew());
-        let spoke = |told: &DecisionRecord| {
-            target.is_some()
-                && told.target_id.as_ref() == target
-                && told.reasons.iter().any(|reason| Some(&reason.detail.id) == prior)
-        };
-        corrected || self.found.decisions.values().flatten().any(|(_, told)| spoke(told))
+        let told = self.found.decisions.iter().filter(|(place, _)| about(place)).flat_map(|(_, all)| all);
+        told.into_iter().any(|(_, told)| told.revision > 0 && self.ends.is_correction(told))
     }
 
     /// Whatever is told of this decision may be right.
@@ -393,6 +406,8 @@ impl<'r> Replay<'r> {
         let campaign = model.policy().crowds.as_ref().map(|crowds| crowds.campaign.info.id.clone());
         let answer = model.event(&decoded.event, arrival(head.record, append_time), hint);
         if muted {
+            let target = decoded.event.target.as_deref();
+            self.is_past_a_crowd |= target.is_some_and(|target| self.crowded.contains(target));
             return;
         }
         self.ends.campaigns.extend(campaign);

@@ -46,6 +46,8 @@ pub(super) fn measure(series: &mut Series, signal: &Signal, grace: i64, event: A
         note(series, signal, grace, event);
         series.add(Entry { at: event.at, n: event.n, of: event.of, sure: gone.is_some() });
     }
+    // With this event it may have become a sketch, which is read by sub-windows.
+    let rough = rough || series.coarse;
     let backlog = match (behind > grace, rough) {
         (false, _) => Some(false),
         (true, false) => Some(true),

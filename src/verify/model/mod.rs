@@ -198,11 +198,6 @@ impl Model {
         self.told_before = told_before;
     }
 
-    /// Whether state began anew since the first input.
-    pub fn began_anew(&self) -> bool {
-        self.warmed_at.is_some()
-    }
-
     /// State that began anew is warm: all that comes counts in its case.
     pub fn warm(&mut self) {
         self.cases.taken_over();
