@@ -194,4 +194,5 @@ fn what_is_wrong_with_table_or_signal_is_told_with_its_place() {
     let warnings = read(&POLICY.replace("table: places.csv, ", ""), TABLE).expect("usable").warnings;
     told(&warnings, ("places.csv", 1, 1), "nothing reads `places.csv`");
     told(&warnings, ("p.yaml", 6, 13), "no table says where addresses are");
+    told(&warnings, ("p.yaml", 8, 42), "`ip.country` is never known: the policy names no table");
 }

@@ -477,4 +477,10 @@ fn what_is_compared_of_names_and_pictures_is_an_attribute() {
     assert!(told(&problems).contains("13 attributes are compared at most beside"), "{}", told(&problems));
     let problems = standard("evidence: crowd.persona", "evidence: crowd.person");
     assert!(told(&problems).contains("did you mean `crowd.persona`"), "{}", told(&problems));
+    let mut files = weir::config::standard::files();
+    let persona = "{ nickname: account.nickname, avatar: account.avatar_hash }";
+    files.iter_mut().for_each(|(_, text)| *text = text.replace(persona, "{}"));
+    let warnings = load(&files).expect("usable").warnings;
+    let nothing = |problem: &&Problem| problem.file == "policy.yaml" && problem.message == "compares nothing";
+    assert!(warnings.iter().any(|problem| nothing(&problem)), "{}", told(&warnings));
 }

@@ -42,7 +42,19 @@ fn read_file(path: &Path) -> io::Result<String> {
     if file.len() > LARGEST_FILE {
         return Err(refused(format!("{} bytes; a policy file has at most {LARGEST_FILE}", file.len())));
     }
-    fs::read_to_string(path).map_err(|error| named(path, &error))
+    let bytes = fs::read(path).map_err(|error| named(path, &error))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let (line, column) = end_of(&error.as_bytes()[..error.utf8_error().valid_up_to()]);
+        let message = format!("{}:{line}:{column}: is not UTF-8", path.display());
+        io::Error::new(io::ErrorKind::InvalidData, message)
+    })
+}
+
+/// Line and column, from 1, of what comes behind a text.
+fn end_of(text: &[u8]) -> (usize, usize) {
+    let last = text.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    let lines = text.iter().filter(|byte| **byte == b'\n').count();
+    (lines + 1, String::from_utf8_lossy(last).chars().count() + 1)
 }
 
 fn named(path: &Path, error: &io::Error) -> io::Error {
@@ -73,7 +85,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let missing = dir.path().join("none");
         assert!(read_dir(&missing).unwrap_err().to_string().contains("none"));
-        fs::write(dir.path().join("bad.yaml"), [0xff, 0xfe]).unwrap();
-        assert!(read_dir(dir.path()).unwrap_err().to_string().contains("bad.yaml"));
+        fs::write(dir.path().join("bad.yaml"), b"version: 1\nname: \xc3\xbc\xff").unwrap();
+        let told = read_dir(dir.path()).unwrap_err().to_string();
+        assert!(told.ends_with("bad.yaml:2:8: is not UTF-8"), "{told}");
     }
 }

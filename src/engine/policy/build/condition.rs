@@ -7,6 +7,7 @@ use crate::engine::expr::parse::parse;
 use crate::engine::expr::sense::sense;
 use crate::engine::expr::tree::{Bool, Typed};
 use crate::engine::expr::{Condition, Number};
+use crate::engine::policy::Origin;
 use crate::engine::policy::raw::Cel;
 use crate::engine::policy::reader::At;
 use crate::engine::policy::source::Position;
@@ -52,6 +53,7 @@ impl Workshop<'_> {
         match parse(&cel.value.0).and_then(|parsed| check(&parsed, scope)) {
             Ok(checked) => {
                 checked.reads.iter().for_each(|slot| self.catalogue.mark_used(*slot));
+                self.check_places(cel, &checked);
                 Some(checked)
             }
             Err(flaws) => {
@@ -60,6 +62,16 @@ impl Workshop<'_> {
                 }
                 None
             }
+        }
+    }
+
+    /// Where an address is says a table; without one it is never known.
+    fn check_places(&self, cel: &At<Cel>, checked: &Checked) {
+        let names = checked.reads.iter().map(|slot| &self.catalogue.names()[*slot]);
+        let place = names.filter(|_| !self.has_places).find(|name| matches!(name.origin, Origin::Place(_)));
+        if let Some(name) = place {
+            let message = format!("`{}` is never known: the policy names no table of addresses", name.path);
+            self.report.warn(cel.at, message, Some("add `addresses: { table: FILE.csv }`".into()));
         }
     }
 

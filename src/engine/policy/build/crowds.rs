@@ -103,7 +103,12 @@ impl Workshop<'_> {
         Some(index)
     }
 
-    fn persona(&self, raw: &RawPersona) -> Persona {
+    fn persona(&self, persona: &At<RawPersona>) -> Persona {
+        let raw = &persona.value;
+        if raw.nickname.is_none() && raw.avatar.is_none() {
+            let suggestion = "name `nickname` or `avatar`, or leave `persona` out";
+            self.report.warn(persona.at, "compares nothing", Some(suggestion.into()));
+        }
         let of = |written: &At<String>| {
             let named = written.value.split_once('.').filter(|(_, name)| !name.is_empty());
             match named {

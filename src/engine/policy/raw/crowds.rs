@@ -22,7 +22,7 @@ pub struct RawCrowds {
     pub device: Vec<At<String>>,
     /// Nicknames and avatars that are compared; with it, 13 attributes of devices at most. Without it nothing is said of
     /// them.
-    pub persona: Option<RawPersona>,
+    pub persona: Option<At<RawPersona>>,
     /// What beside `least` opens a gate.
     pub gate: Option<RawGate>,
     /// Memory for crowds, gates and ordinary actors. What lies behind an open gate is in `retroactive.budget`, half of
