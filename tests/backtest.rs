@@ -211,7 +211,8 @@ fn what_cannot_be_read_is_told_with_its_place_and_the_rest_is_done() {
     assert_eq!((ran.code, &whole["records"]["inside"]), (0, &json!(20_000)), "{}", ran.err);
     let (cut, ran) = place.found(&[&["--input", "cut.jsonl.zst"], &policy[..]].concat());
     let inside = cut["records"]["inside"].as_u64().expect("a count");
-    assert!(ran.code == 0 && inside > 1000 && inside < 20_000, "{inside}: {}", ran.err);
+    assert!(inside > 1000 && inside < 20_000, "{inside}: {}", ran.err);
+    assert!(ran.code == 1 && ran.err.contains("error: the input broke off"), "{}", ran.err);
     let place_told = format!(
         "cut.jsonl.zst:{}: file broken off: breaks off",
         cut["records"]["read"].as_u64().unwrap() + 1
@@ -231,6 +232,10 @@ fn what_cannot_be_read_is_told_with_its_place_and_the_rest_is_done() {
         "{}",
         missing.err
     );
+
+    // Nothing can be decided: all of it lies in the future.
+    let future = place.run(&[&SMALL[..], &["--as-of", "2020-01-01T00:00:00Z"]].concat());
+    assert!(future.code == 1 && future.err.contains("error: none of 7 events was decided"), "{}", future.err);
 
     // A range that holds nothing.
     let empty = place.run(&[&SMALL[..], &["--since", "2031-01-01T00:00:00Z"]].concat());
@@ -278,6 +283,12 @@ fn labels_give_rates_and_their_change() {
     assert_eq!((figure("false_positive_rate"), figure("false_positive_rate_change")), (1.0, 0.0));
     assert!((figure("precision") - 1.0 / 3.0).abs() < 1e-9);
     assert_eq!(place.run(&[&labelled[..], &["--fail-on", "recall_change >= 50%"]].concat()).code, 3);
+    // Labels that meet nobody: what is not known opens no gate.
+    place.file("others.csv", "event_id,user_id,label\n,zoe,attack\n");
+    let others = [&SMALL[..], &["--labels", "others.csv", "--fail-on", "recall < 90%", "--markdown", "m.md"]];
+    let unknown = place.run(&others.concat());
+    assert!(unknown.code == 3 && unknown.err.contains("recall is not known here"), "{}", unknown.err);
+    assert!(place.read("m.md").contains("**Gate shut**"), "{}", place.read("m.md"));
     assert!(ran.out.contains("Labels") && ran.out.contains("false-positive rate"), "{}", ran.out);
 }
 

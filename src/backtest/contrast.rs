@@ -17,9 +17,9 @@ pub(super) struct Contrast {
     pub(super) matrix: [[u64; VERDICTS]; VERDICTS],
     /// Events that only one of the two decided: another took it for a duplicate or a dead letter.
     pub(super) decided_by_one: u64,
-    /// Accounts with an event that is allowed now and would not be then.
+    /// Accounts that would be touched then and are not now; once the pass has ended.
     pub(super) newly_touched: Sample,
-    /// Accounts with an event that is not allowed now and would be then.
+    /// Accounts that are touched now and would not be then.
     pub(super) newly_freed: Sample,
     /// The accounts with the most changes.
     pub(super) top: Top,
@@ -65,13 +65,6 @@ impl Contrast {
         (gained, lost): (Vec<&str>, Vec<&str>),
     ) {
         let (actor, standing) = (Actor::of(event, then.address), heard.outputs.standing);
-        let at = then.effective_at;
-        if now == Verdict::Allow {
-            self.newly_touched.note(actor.hash, at, standing);
-        }
-        if then.verdict == Verdict::Allow {
-            self.newly_freed.note(actor.hash, at, standing);
-        }
         let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
         let example = Example {
             event: event.id.to_string(),
@@ -83,6 +76,12 @@ impl Contrast {
             then: then.verdict,
         };
         self.top.note(Change { actor: &actor, standing, gained, lost, example });
+    }
+
+    /// The pass has ended with these accounts touched now and then.
+    pub(super) fn close(&mut self, now: &Sample, then: &Sample) {
+        self.newly_touched = then.without(now);
+        self.newly_freed = now.without(then);
     }
 
     /// Decisions that both made.

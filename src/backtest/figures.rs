@@ -80,7 +80,11 @@ pub const FIGURES: [Figure; 27] = [
     figure("new_blocks", Known::Contrast, "decisions blocked then, and weaker now"),
     figure("newly_acted_on", Known::Contrast, "decisions above allow then that are allowed now"),
     figure("newly_allowed", Known::Contrast, "decisions allowed then that are not now"),
-    figure("newly_touched_accounts", Known::Contrast, "accounts with a decision newly acted on"),
+    figure(
+        "newly_touched_accounts",
+        Known::Contrast,
+        "accounts with a decision above allow then and none now",
+    ),
     figure("newly_touched_settled", Known::Contrast, "settled ones of these"),
     figure("newly_touched_paying", Known::Contrast, "paying ones of these"),
     figure("more_reviews_per_day", Known::Contrast, "reviews per day more than now"),

@@ -97,6 +97,16 @@ impl Findings {
         self.ran.passed.inside
     }
 
+    /// How many of them the candidate decided.
+    pub fn decided(&self) -> u64 {
+        self.ran.seats[0].ledger.decisions()
+    }
+
+    /// Whether the input, or a partition of it, could not be read to its end.
+    pub fn broke_off(&self) -> bool {
+        ["file broken off", "partition broken off"].iter().any(|kind| self.faults.count(kind) > 0)
+    }
+
     /// All of it as JSON.
     pub fn json(&self) -> String {
         let facts = self.facts.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();

@@ -90,6 +90,8 @@ pub enum GateError {
 pub struct Ruling {
     /// The condition holds: the gate is shut.
     pub fails: bool,
+    /// Whether it holds is not known, for want of a figure.
+    pub unknown: bool,
     /// Each figure of it with its value, in words.
     pub told: Vec<String>,
 }
@@ -124,10 +126,18 @@ impl Gate {
 
     /// What it says of these figures.
     pub fn judge(&self, values: &Values) -> Ruling {
-        let holds = |all: &Vec<Comparison>| all.iter().all(|comparison| comparison.holds(values));
-        let each = self.any.iter().flatten();
-        let told = each.map(|comparison| comparison.told(values)).collect();
-        Ruling { fails: self.any.iter().any(holds), told }
+        let all = |all: &Vec<Comparison>| {
+            let each = || all.iter().map(|comparison| comparison.holds(values));
+            if each().any(|holds| holds == Some(false)) {
+                Some(false)
+            } else {
+                each().collect::<Option<Vec<_>>>().map(|_| true)
+            }
+        };
+        let any: Vec<Option<bool>> = self.any.iter().map(all).collect();
+        let fails = any.contains(&Some(true));
+        let told = self.any.iter().flatten().map(|comparison| comparison.told(values)).collect();
+        Ruling { fails, unknown: !fails && any.contains(&None), told }
     }
 }
 
@@ -150,16 +160,17 @@ impl Comparison {
         if self.percent { value.share().map(|share| 100.0 * share) } else { Some(value.value) }
     }
 
-    fn holds(&self, values: &Values) -> bool {
-        let Some(value) = self.value(values) else { return false };
-        match self.relation {
+    /// `None` where its figure is not known.
+    fn holds(&self, values: &Values) -> Option<bool> {
+        let value = self.value(values)?;
+        Some(match self.relation {
             Relation::Less => value < self.number,
             Relation::LessOrEqual => value <= self.number,
             Relation::Greater => value > self.number,
             Relation::GreaterOrEqual => value >= self.number,
             Relation::Equal => value == self.number,
             Relation::NotEqual => value != self.number,
-        }
+        })
     }
 
     fn told(&self, values: &Values) -> String {
@@ -254,29 +265,35 @@ mod tests {
     use super::super::figures::Value;
     use super::*;
 
-    fn holds(text: &str) -> bool {
+    /// Whether it holds; `None` where that is not known.
+    fn holds(text: &str) -> Option<bool> {
         let gate = Gate::parse(text, true, true).unwrap_or_else(|error| panic!("{error}"));
         let values = Values::from([
             ("new_holds", Value { value: 20.0, of: Some(10_000.0) }),
             ("flips", Value { value: 0.0, of: Some(0.0) }),
             ("reviews_per_day", Value { value: 4.5, of: None }),
         ]);
-        gate.any.iter().any(|all| all.iter().all(|comparison| comparison.holds(&values)))
+        let ruling = gate.judge(&values);
+        (!ruling.unknown).then_some(ruling.fails)
     }
 
     /// 20 of 10,000 are 0.2 percent.
     #[test]
     fn numbers_shares_and_words() {
         for (text, expected) in [
-            ("new_holds > 0.1%", true),
-            ("new_holds > 0.2 %", false),
-            ("new_holds>=0.2%", true),
-            ("new_holds > 19", true),
-            ("new_holds == 20 and reviews_per_day < 4", false),
-            ("new_holds == 20 && reviews_per_day < 4 || reviews_per_day != 4", true),
-            ("reviews_per_day > 0%", false),
-            ("flips > 0% or flips == 0", true),
-            ("recall < 100%", false),
+            ("new_holds > 0.1%", Some(true)),
+            ("new_holds > 0.2 %", Some(false)),
+            ("new_holds>=0.2%", Some(true)),
+            ("new_holds > 19", Some(true)),
+            ("new_holds == 20 and reviews_per_day < 4", Some(false)),
+            ("new_holds == 20 && reviews_per_day < 4 || reviews_per_day != 4", Some(true)),
+            ("reviews_per_day > 0%", None),
+            ("flips > 0% or flips == 0", Some(true)),
+            ("recall < 100%", None),
+            ("recall < 100% and new_holds > 20", Some(false)),
+            ("recall < 100% and new_holds > 19", None),
+            ("recall < 100% or new_holds > 20", None),
+            ("recall < 100% or new_holds > 19", Some(true)),
         ] {
             assert_eq!(holds(text), expected, "{text}");
         }

@@ -20,10 +20,14 @@ pub fn markdown(findings: &Findings, gate: Option<(&Gate, &[Ruling])>) -> String
     line(&format!("### weir backtest: {}", cell(&candidate.name)));
     line("");
     if let Some((gate, rulings)) = gate {
-        let fails = rulings.iter().any(|ruling| ruling.fails);
+        let shut = rulings.iter().any(|ruling| ruling.fails || ruling.unknown);
         let told: Vec<String> = rulings.iter().flat_map(|ruling| ruling.told.clone()).collect();
-        let word = if fails { "**Gate shut**" } else { "Gate open" };
-        line(&format!("{word}: fails on `{gate}`; {}", told.join(", ")));
+        let word = if shut { "**Gate shut**" } else { "Gate open" };
+        line(&format!("{word} (it shuts on `{gate}`): {}", told.join(", ")));
+        line("");
+    }
+    if findings.broke_off() {
+        line("**The input broke off**: nothing behind that is in these figures.");
         line("");
     }
     let span = ran.passed.span.map_or("no events".to_owned(), |(first, last)| format!("{first} to {last}"));
@@ -68,6 +72,10 @@ pub fn markdown(findings: &Findings, gate: Option<(&Gate, &[Ruling])>) -> String
         line("");
         let rows = origin.rows(ran.passed.warm_up);
         rows.iter().for_each(|[name, value]| line(&format!("- {}: {}", cell(name), cell(value))));
+    }
+    for (name, value) in findings.facts().iter().filter(|(name, _)| name.contains("sample")) {
+        line("");
+        line(&format!("{}: {}", cell(name), cell(value)));
     }
     let unread: u64 = findings.faults.counts.values().sum();
     line("");

@@ -280,6 +280,10 @@ impl Pass {
         let (range, origin) = (self.range, self.origin);
         let mut ran = Ran { range, seats, contrasts, alone, passed, coverage, strata, origin };
         ran.seats.iter_mut().filter_map(|seat| seat.book.as_mut()).for_each(Book::close);
+        if let Some((candidate, others)) = ran.seats.split_first() {
+            let pairs = ran.contrasts.iter_mut().zip(others);
+            pairs.for_each(|(contrast, now)| contrast.close(&now.ledger.touched, &candidate.ledger.touched));
+        }
         ran
     }
 }

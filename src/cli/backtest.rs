@@ -20,7 +20,8 @@ A table is read with --map FIELD=COLUMN, as by `weir evaluate` (`weir map FILE.c
 --since and --until take part of the input, by append time; what lies before --since is applied untold to fill the
 windows, over the longest window of the policies unless --warm-up says otherwise.
 
---fail-on ends with 3 when its condition holds, for a check in a pull request:
+--fail-on ends with 3 when its condition holds or cannot be known, for a check in a pull request; without that it ends with 1
+when nothing was decided or the input broke off:
   CONDITION is FIGURE < <= > >= == != NUMBER[%], joined by `and` and `or`; with % a figure counts as its share.
   Figures: decisions acted_on held undecided inexact accounts touched_accounts reviews_per_day; against another policy
   flips stronger weaker new_demotes new_challenges new_holds new_rejects new_blocks newly_acted_on newly_allowed

@@ -1,7 +1,8 @@
 //! `weir backtest`: a candidate policy and those it is held against over the same events, in one pass.
 //!
 //! What was found goes to stdout and into the files that were asked for; talk goes to stderr: what could not be read,
-//! and what the condition of `--fail-on` says. It ends with 1 when nothing counted, with 3 when that condition holds.
+//! and what the condition of `--fail-on` says. It ends with 3 when that condition holds or cannot be known, with 1 when
+//! nothing was decided or the input broke off.
 
 use super::progress::Progress;
 use super::{Failure, finish, fixture, policy, print, reading, setup, table, tell, topic};
@@ -234,7 +235,12 @@ fn ended(findings: &Findings, gate: Option<&Gate>, rulings: &[Ruling]) -> u8 {
         } else {
             String::new()
         };
-        let (word, told) = (if ruling.fails { "fails" } else { "passes" }, ruling.told.join(", "));
+        let word = match ruling {
+            Ruling { fails: true, .. } => "fails",
+            Ruling { unknown: true, .. } => "is not known, which opens no gate",
+            _ => "passes",
+        };
+        let told = ruling.told.join(", ");
         if let Some(gate) = gate {
             tell(&table::visible(&format!("--fail-on {gate}: {word}{against}: {told}")));
         }
@@ -242,11 +248,19 @@ fn ended(findings: &Findings, gate: Option<&Gate>, rulings: &[Ruling]) -> u8 {
     if rulings.iter().any(|ruling| ruling.fails) {
         return exit::GATE;
     }
-    if findings.counted() == 0 {
-        tell(&format!("error: no event counts: {}", findings.emptiness()));
+    let failure = match findings.counted() {
+        0 => Some(format!("no event counts: {}", findings.emptiness())),
+        count if findings.decided() == 0 => Some(format!("none of {count} events was decided")),
+        _ if findings.broke_off() => {
+            Some("the input broke off: nothing behind that is in these figures".to_owned())
+        }
+        _ => None,
+    };
+    if let Some(failure) = failure {
+        tell(&format!("error: {failure}"));
         return exit::FAILURE;
     }
-    exit::OK
+    if rulings.iter().any(|ruling| ruling.unknown) { exit::GATE } else { exit::OK }
 }
 
 /// The command that makes the same again. Paths are quoted for a shell.

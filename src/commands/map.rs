@@ -25,8 +25,9 @@ fn map(args: &MapArgs) -> Result<u8, Failure> {
     let missing: Vec<&str> = missing.collect();
     if !missing.is_empty() {
         let text = format!(
-            "no column looks like {}: say which one is, with --map FIELD=COLUMN",
-            missing.join(" or ")
+            "no column looks like {}: say in the command above which one is, as in --map {}=COLUMN",
+            missing.join(" or "),
+            missing[0]
         );
         return Err(Failure::new(text));
     }

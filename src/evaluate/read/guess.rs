@@ -16,6 +16,9 @@ use super::source::unpacked;
 
 /// Rows that are looked at.
 pub const ROWS: usize = 2000;
+/// In so many rows ids are more than a few.
+const MANY_ROWS: usize = 100;
+const FEW_IDS: usize = 5;
 /// Actions that a column of actions has at most.
 const ACTIONS_MAX: usize = 40;
 /// A pair with fewer points is not guessed.
@@ -61,12 +64,45 @@ struct Seen {
 
 /// Fields, the words in column names that speak for them, and how well values must fit.
 const FIELDS: [(&str, &[&str]); 12] = [
-    ("time", &["time", "timestamp", "ts", "when", "at", "occurred", "date", "datetime", "click"]),
+    (
+        "time",
+        &[
+            "time",
+            "timestamp",
+            "ts",
+            "when",
+            "at",
+            "occurred",
+            "date",
+            "datetime",
+            "click",
+            "submitted",
+            "posted",
+            "sent",
+        ],
+    ),
     (
         "user",
         &[
-            "user", "account", "login", "member", "customer", "actor", "email", "author", "from", "uid",
-            "screen", "username", "player", "who",
+            "user",
+            "account",
+            "login",
+            "member",
+            "customer",
+            "actor",
+            "email",
+            "author",
+            "from",
+            "uid",
+            "screen",
+            "username",
+            "player",
+            "who",
+            "voter",
+            "reviewer",
+            "sender",
+            "subscriber",
+            "visitor",
         ],
     ),
     (
@@ -86,6 +122,7 @@ const FIELDS: [(&str, &[&str]); 12] = [
             "channel",
             "app",
             "shared",
+            "slug",
             "to",
         ],
     ),
@@ -120,7 +157,17 @@ pub fn guess(from: Box<dyn Read>) -> io::Result<Guess> {
 
 fn of_rows(from: impl BufRead) -> io::Result<Guess> {
     let mut csv = Csv::new(from);
-    let Some(Ok(head)) = csv.next_row()? else { return Ok(Guess::default()) };
+    let head = match csv.next_row()? {
+        None => return Ok(Guess::default()),
+        Some(head) => head.ok().filter(|head| head.iter().all(|name| !name.contains('\0'))),
+    };
+    let refused = |why: &str| Err(io::Error::new(io::ErrorKind::InvalidData, why));
+    let Some(head) = head else { return refused("its first line is no line of column names in UTF-8") };
+    if head.iter().next().is_some_and(|name| name.starts_with('{')) {
+        return refused(
+            "holds JSON lines, which need no mapping: give it to `weir backtest --input` as it is",
+        );
+    }
     let names: Vec<String> = head.iter().map(str::to_owned).collect();
     let mut seen = vec![Seen::default(); names.len()];
     let (mut rows, mut damaged) = (0, 0);
@@ -166,16 +213,39 @@ fn assigned(names: Vec<String>, seen: &[Seen], rows: usize) -> Vec<Column> {
             (columns[place].field, columns[place].sure) = (Some(FIELDS[number].0), points >= SURE);
         }
     }
-    time_at_least(&mut columns);
+    time_at_least(&mut columns, seen);
+    ids_at_least(&mut columns, seen, rows);
     columns
 }
 
-/// Every event needs a time: where nothing else is one, the time of a registration was that of the event.
-fn time_at_least(columns: &mut [Column]) {
-    let has_time = columns.iter().any(|column| column.field == Some("time"));
-    let created = columns.iter_mut().find(|column| column.field == Some("created_at"));
-    if let Some(column) = created.filter(|_| !has_time) {
-        (column.field, column.sure) = (Some("time"), false);
+/// Every event needs a time: where nothing else is one, the time of a registration was that of the event, or else what is
+/// written as times are, whatever it is called.
+fn time_at_least(columns: &mut [Column], seen: &[Seen]) {
+    if columns.iter().any(|column| column.field == Some("time")) {
+        return;
+    }
+    let created = columns.iter().position(|column| column.field == Some("created_at"));
+    let written =
+        || (0..columns.len()).find(|place| columns[*place].field.is_none() && is_clock(&seen[*place]));
+    if let Some(place) = created.or_else(written) {
+        (columns[place].field, columns[place].sure) = (Some("time"), false);
+    }
+}
+
+/// Somebody does something to something: where no name tells who and what, those whose values repeat as ids do, the one with
+/// the most values first.
+fn ids_at_least(columns: &mut [Column], seen: &[Seen], rows: usize) {
+    for field in ["user", "target"] {
+        if columns.iter().any(|column| column.field == Some(field)) {
+            continue;
+        }
+        let open =
+            (0..columns.len()).filter(|place| columns[*place].field.is_none() && seen[*place].repeats(rows));
+        // Of equals the first.
+        let most = open.rev().max_by_key(|place| seen[*place].values.len());
+        if let Some(place) = most {
+            (columns[place].field, columns[place].sure) = (Some(field), false);
+        }
     }
 }
 
@@ -247,10 +317,20 @@ impl Seen {
                 2
             }
             "event_id" => NEVER,
+            // A few values in many rows are more likely kinds than things.
+            "target" if (2..FEW_IDS).contains(&distinct) && rows >= MANY_ROWS && is_plain => -1,
             "user" | "target" | "device" | "session" if distinct > 1 && is_plain && !is_clock(self) => 2,
             "user" | "target" | "device" | "session" if rows <= 1 && is_plain => 2,
             _ => NEVER,
         }
+    }
+
+    /// Whether values come again as ids do: words, many of them, and fewer than rows.
+    fn repeats(&self, rows: usize) -> bool {
+        let most = |count: usize| count * 100 >= self.filled * 95;
+        let is_word =
+            ![self.times, self.addresses, self.agents, self.truths, self.numbers].into_iter().any(most);
+        rows >= MANY_ROWS && is_word && (FEW_IDS..self.filled).contains(&self.values.len())
     }
 
     fn looks(&self, rows: usize) -> String {
@@ -271,6 +351,9 @@ impl Seen {
 
 /// Times as people write them; a plain number may be an id.
 fn is_clock(seen: &Seen) -> bool {
+    if seen.values.is_empty() {
+        return false;
+    }
     let written = seen.values.iter().filter(|text| text.contains(':') && moment(text).is_ok()).count();
     written * 100 >= seen.values.len() * 95
 }
@@ -319,6 +402,43 @@ mod tests {
         assert!(guessed(text).contains(&("created".to_owned(), "time")));
         let both = "created,member,at\n2020-05-04T12:00:01Z,ann,2026-05-04T12:00:01Z\n";
         assert!(guessed(both).contains(&("created".to_owned(), "created_at")));
+    }
+
+    #[test]
+    fn what_no_name_tells_is_taken_from_what_repeats() {
+        let mut text = "logged,member_since,who_did,recipe,channel,stars,locale\n".to_owned();
+        for n in 0..300u32 {
+            let (second, person, thing) = (n % 60, n * 7 % 90, n * 11 % 40);
+            let channel = ["app", "web"][n as usize % 2];
+            let locale = ["de-DE", "en-GB", "fr-FR"][n as usize % 3];
+            let stars = n % 5;
+            text += &format!(
+                "2026-03-02 08:00:{second:02},,acc_{person},recipe-{thing},{channel},{stars},{locale}\n"
+            );
+        }
+        let told = guessed(&text.replace("who_did", "cook"));
+        let field = |column: &str| told.iter().find(|(name, _)| name == column).map(|(_, field)| *field);
+        assert_eq!(
+            (field("logged"), field("cook"), field("recipe")),
+            (Some("time"), Some("user"), None),
+            "{told:?}"
+        );
+        assert_eq!(field("channel"), Some("target"), "its name speaks for it");
+        let told = guessed(&text.replace("who_did", "cook").replace("channel", "origin"));
+        assert!(told.contains(&("recipe".to_owned(), "target")), "{told:?}");
+        let told = guessed(&text.replace("who_did", "voter").replace(",recipe,", ",recipe_slug,"));
+        assert!(told.contains(&("recipe_slug".to_owned(), "target")), "{told:?}");
+        assert!(told.contains(&("voter".to_owned(), "user")), "{told:?}");
+    }
+
+    #[test]
+    fn what_is_no_table_is_told() {
+        let why = |bytes: &'static [u8]| of_rows(bytes).map_err(|error| error.to_string());
+        assert!(
+            why(b"{\"event_id\": \"e\", \"action\": 1}\n").is_err_and(|why| why.contains("need no mapping"))
+        );
+        assert!(why(b"\xff\xfea\0b\0\n").is_err_and(|why| why.contains("no line of column names")));
+        assert!(why(b"a\0,b\n").is_err_and(|why| why.contains("no line of column names")));
     }
 
     #[test]
