@@ -153,8 +153,9 @@ impl<R: BufRead> Csv<R> {
 struct Parser {
     fields: Vec<Field>,
     field: Field,
-    /// Within quotes, and where they began.
+    /// Within quotes, or behind them; and where they began.
     open: bool,
+    closed: bool,
     opened: (u64, u64),
     line: u64,
     comma: char,
@@ -195,7 +196,7 @@ impl Parser {
                 '"' if self.open && chars.next_if(|(next, _)| *next == '"').is_some() => {
                     self.field.text.push('"');
                 }
-                '"' if self.open => self.open = false,
+                '"' if self.open => (self.open, self.closed) = (false, true),
                 '"' if self.field.text.trim().is_empty() => {
                     self.field.text.clear();
                     (self.open, self.opened) = (true, (self.line, at + 1));
@@ -203,6 +204,10 @@ impl Parser {
                 c if c == self.comma && !self.open => {
                     self.fields.push(std::mem::take(&mut self.field));
                     self.begin(at + 1);
+                }
+                c if self.closed && !self.open && !c.is_whitespace() => {
+                    let message = "text behind a closing quote";
+                    return Err(Damage { line: self.line, column: at + 1, message });
                 }
                 c => self.field.text.push(c),
             }
@@ -217,6 +222,7 @@ impl Parser {
 
     fn begin(&mut self, before: u64) {
         (self.field.line, self.field.before) = (self.line, before);
+        self.closed = false;
     }
 }
 
@@ -263,6 +269,16 @@ mod tests {
         let text = b"a,b\n1,\"open\n2,y\n3,\xff\n4,z\n";
         let expected = [row(&["a", "b"]), Err((2, 3)), row(&["2", "y"]), Err((4, 3)), row(&["4", "z"])];
         assert_eq!(rows(text), expected);
+    }
+
+    /// The quote of the second row is not closed; the next one, which opens a field three rows on, does not close it.
+    #[test]
+    fn a_quote_that_is_missing_costs_its_own_row() {
+        let text = b"a,b\n1,\"x\n2,y\n3,\"z\"\n4,\"w\"\n5,\"v\" \n";
+        let kept = [row(&["2", "y"]), row(&["3", "z"]), row(&["4", "w"]), row(&["5", "v"])];
+        let expected = [vec![row(&["a", "b"]), Err((2, 3))], kept.to_vec()].concat();
+        assert_eq!(rows(text), expected);
+        assert_eq!(rows(b"a,b\n1,\"x\"y\n2,z\n"), [row(&["a", "b"]), Err((2, 6)), row(&["2", "z"])]);
     }
 
     #[test]

@@ -155,19 +155,19 @@ pub fn guess(from: Box<dyn Read>) -> io::Result<Guess> {
     Ok(guess)
 }
 
-fn of_rows(from: impl BufRead) -> io::Result<Guess> {
+fn of_rows(mut from: impl BufRead) -> io::Result<Guess> {
+    let refused = |why: &str| Err(io::Error::new(io::ErrorKind::InvalidData, why));
+    if from.fill_buf()?.trim_ascii_start().starts_with(b"{") {
+        return refused(
+            "holds JSON lines, which need no mapping: give it to `weir backtest --input` as it is",
+        );
+    }
     let mut csv = Csv::new(from);
     let head = match csv.next_row()? {
         None => return Ok(Guess::default()),
         Some(head) => head.ok().filter(|head| head.iter().all(|name| !name.contains('\0'))),
     };
-    let refused = |why: &str| Err(io::Error::new(io::ErrorKind::InvalidData, why));
     let Some(head) = head else { return refused("its first line is no line of column names in UTF-8") };
-    if head.iter().next().is_some_and(|name| name.starts_with('{')) {
-        return refused(
-            "holds JSON lines, which need no mapping: give it to `weir backtest --input` as it is",
-        );
-    }
     let names: Vec<String> = head.iter().map(str::to_owned).collect();
     let mut seen = vec![Seen::default(); names.len()];
     let (mut rows, mut damaged) = (0, 0);

@@ -48,6 +48,17 @@ pub enum MappingError {
         /// The columns there are.
         known: String,
     },
+    /// A field can come from one column only.
+    #[error("`{field}` is mapped to `{column}`, and to another column before")]
+    Twice {
+        /// The field, as written.
+        field: String,
+        /// The later column.
+        column: String,
+    },
+    /// Which of the columns of one name is meant cannot be known.
+    #[error("the column `{0}` is there more than once: give each a name of its own")]
+    TwoColumns(String),
     /// Nothing says when an event happened.
     #[error("no column is mapped to `time`, and no column counts events")]
     Time,
@@ -90,7 +101,11 @@ impl Mapping {
     pub fn add(&mut self, text: &str) -> Result<(), MappingError> {
         let (name, column) = text.split_once('=').ok_or_else(|| MappingError::Form(text.to_owned()))?;
         let field = field(name.trim()).ok_or_else(|| MappingError::Field(name.trim().to_owned()))?;
-        self.fields.push((field, column.trim().to_owned()));
+        let column = column.trim().to_owned();
+        if self.fields.iter().any(|(known, before)| *known == field && *before != column) {
+            return Err(MappingError::Twice { field: name.trim().to_owned(), column });
+        }
+        self.fields.push((field, column));
         Ok(())
     }
 
@@ -111,7 +126,10 @@ impl Mapping {
         let mut places = Vec::new();
         let find = |column: &String| {
             let place = columns.iter().position(|known| known == column);
-            place.ok_or_else(|| MappingError::Column { column: column.clone(), known: columns.join(", ") })
+            let place = place
+                .ok_or_else(|| MappingError::Column { column: column.clone(), known: columns.join(", ") })?;
+            let again = columns[place + 1..].iter().any(|known| known == column);
+            if again { Err(MappingError::TwoColumns(column.clone())) } else { Ok(place) }
         };
         for (field, column) in &self.fields {
             places.push((field.clone(), find(column)?));
@@ -127,7 +145,7 @@ impl Mapping {
         if counts.is_empty() && places.iter().all(|(field, _)| *field != Field::Time) {
             return Err(MappingError::Time);
         }
-        Ok(Bound { places, counts, columns: columns.len(), clock: INVENTED })
+        Ok(Bound { places, counts, columns: columns.len(), clock: INVENTED, held: Vec::new() })
     }
 }
 
@@ -159,6 +177,8 @@ pub(super) struct Bound {
     columns: usize,
     /// The next invented time.
     clock: i64,
+    /// Counts of the last row of which not all events were made, in words.
+    held: Vec<Wrong>,
 }
 
 /// Invented times begin here: 2020-01-01T00:00:00Z, in milliseconds.
@@ -208,6 +228,11 @@ impl Bound {
         Ok((self.told(row, event)?, label))
     }
 
+    /// Counts of the last row that were held, and in which field.
+    pub(super) fn take_held(&mut self) -> Vec<Wrong> {
+        std::mem::take(&mut self.held)
+    }
+
     /// One event, or as many as the counting columns say.
     fn told(&mut self, row: &Row, event: Map<String, Value>) -> Result<Vec<Vec<u8>>, Wrong> {
         if self.counts.is_empty() {
@@ -217,6 +242,10 @@ impl Bound {
         for (action, place) in &self.counts {
             let text = row.get(*place).unwrap_or("0");
             let times = text.parse::<u64>().map_err(|_| (*place, format!("`{text}` is no count")))?;
+            if times > TIMES_MAX {
+                self.held
+                    .push((*place, format!("{times} times: the first {TIMES_MAX} of them are made events")));
+            }
             for _ in 0..times.min(TIMES_MAX) {
                 let mut event = event.clone();
                 event.insert("action".to_owned(), json!(action));
@@ -341,6 +370,30 @@ mod tests {
         let event: Value = serde_json::from_str(json).expect("JSON");
         assert_eq!(event["occurred_at"], 1_628_985_600_000_i64);
         assert_eq!((&event["user_id"], &event["action"]), (&json!("u"), &json!("like")));
+    }
+
+    #[test]
+    fn what_can_be_meant_in_two_ways_is_refused() {
+        let mut mapping = mapping(&["user=who", "user=who"]);
+        assert!(matches!(mapping.add("user=whom"), Err(MappingError::Twice { .. })));
+        let mut csv = Csv::new(&b"who,time,who\n"[..]);
+        let head = csv.next_row().unwrap().unwrap().unwrap();
+        assert_eq!(mapping.bind(&head).unwrap_err(), MappingError::TwoColumns("who".to_owned()));
+    }
+
+    #[test]
+    fn a_count_that_is_held_is_told() {
+        let mut mapping = mapping(&["user=who"]);
+        mapping.count("push=pushes").unwrap();
+        let mut csv = Csv::new(&b"who,pushes\nann,900\nbob,200\n"[..]);
+        let mut bound = mapping.bind(&csv.next_row().unwrap().unwrap().unwrap()).unwrap();
+        let mut groups = Groups::default();
+        let mut read = |number| {
+            let row = csv.next_row().unwrap().unwrap().unwrap();
+            let (events, _) = bound.read(&row, number, &mapping, &mut groups).unwrap();
+            (events.len(), bound.take_held().len())
+        };
+        assert_eq!([read(1), read(2)], [(200, 1), (200, 0)]);
     }
 
     #[test]

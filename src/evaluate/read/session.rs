@@ -160,6 +160,10 @@ impl Session {
                     rows.labels.push(label);
                     rows.places.push(row.line);
                 }
+                for (field, message) in bound.take_held() {
+                    let (line, column) = row.place(field);
+                    self.faults.note("count held", || format!("{name}:{line}:{column}"), message);
+                }
             }
             Err((field, message)) => {
                 let (line, column) = row.place(field);
