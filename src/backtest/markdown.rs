@@ -19,13 +19,7 @@ pub fn markdown(findings: &Findings, gate: Option<(&Gate, &[Ruling])>) -> String
     let candidate = &ran.seats[0];
     line(&format!("### weir backtest: {}", cell(&candidate.name)));
     line("");
-    if let Some((gate, rulings)) = gate {
-        let shut = rulings.iter().any(|ruling| ruling.fails || ruling.unknown);
-        let told: Vec<String> = rulings.iter().flat_map(|ruling| ruling.told.clone()).collect();
-        let word = if shut { "**Gate shut**" } else { "Gate open" };
-        line(&format!("{word} (it shuts on `{gate}`): {}", told.join(", ")));
-        line("");
-    }
+    gate.into_iter().for_each(|(gate, rulings)| ruled(gate, rulings, &mut line));
     if findings.broke_off() {
         line("**The input broke off**: nothing behind that is in these figures.");
         line("");
@@ -84,6 +78,15 @@ pub fn markdown(findings: &Findings, gate: Option<(&Gate, &[Ruling])>) -> String
         candidate.ledger.inexact
     ));
     text
+}
+
+/// What the gate says.
+fn ruled(gate: &Gate, rulings: &[Ruling], line: &mut impl FnMut(&str)) {
+    let shut = rulings.iter().any(|ruling| ruling.fails || ruling.unknown);
+    let told: Vec<String> = rulings.iter().flat_map(|ruling| ruling.told.clone()).collect();
+    let word = if shut { "**Gate shut**" } else { "Gate open" };
+    line(&format!("{word} (it shuts on `{gate}`): {}", told.join(", ")));
+    line("");
 }
 
 fn rules(findings: &Findings, line: &mut impl FnMut(&str)) {
