@@ -137,6 +137,25 @@ fn within_its_budget_it_is_put_in_place_and_nothing_is_forced() {
     assert_eq!((ran.code, ran.err.contains("is in place already")), (0, true), "{}", ran.err);
 }
 
+/// Half of an archive is not what the candidate was to be judged by, whatever its budget and whoever forces it.
+#[test]
+fn nothing_is_put_in_place_for_a_file_that_breaks_off() {
+    let place = Place::new();
+    let event = |id: i64| {
+        let (at, user) = (T0 + id, id * 7919 % 104_729);
+        format!(r#"{{"event_id":"{id}","occurred_at":{at},"action":"like","user_id":"u{user}"}}"#)
+    };
+    let text = (0..20_000).map(event).collect::<Vec<_>>().join("\n");
+    let packed = zstd::encode_all(text.as_bytes(), 3).expect("it packs");
+    fs::write(place.path("e.jsonl"), &packed[..packed.len() / 2]).expect("writable");
+    let ran = place.run(PROMOTE, &["--force", "r"]);
+    assert_eq!((ran.code, ran.err.contains("error: the input broke off")), (1, true), "{}", ran.err);
+    assert_ne!(place.hash("now"), place.hash("then"));
+    fs::write(place.path("e.jsonl"), packed).expect("writable");
+    assert_eq!(place.run(PROMOTE, &[]).code, 0);
+    assert_eq!(place.hash("now"), place.hash("then"));
+}
+
 #[test]
 fn what_cannot_be_put_in_place_is_told() {
     let place = Place::new();

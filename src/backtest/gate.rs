@@ -96,6 +96,13 @@ pub struct Ruling {
     pub told: Vec<String>,
 }
 
+impl Ruling {
+    /// What is not known opens no gate.
+    pub fn is_shut(&self) -> bool {
+        self.fails || self.unknown
+    }
+}
+
 impl Gate {
     /// Reads a gate; `contrast` and `labels` say what will be known.
     ///

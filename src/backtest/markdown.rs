@@ -82,7 +82,7 @@ pub fn markdown(findings: &Findings, gate: Option<(&Gate, &[Ruling])>) -> String
 
 /// What the gate says.
 fn ruled(gate: &Gate, rulings: &[Ruling], line: &mut impl FnMut(&str)) {
-    let shut = rulings.iter().any(|ruling| ruling.fails || ruling.unknown);
+    let shut = rulings.iter().any(Ruling::is_shut);
     let told: Vec<String> = rulings.iter().flat_map(|ruling| ruling.told.clone()).collect();
     let word = if shut { "**Gate shut**" } else { "Gate open" };
     line(&format!("{word} (it shuts on `{gate}`): {}", told.join(", ")));

@@ -260,7 +260,7 @@ fn ended(findings: &Findings, gate: Option<&Gate>, rulings: &[Ruling]) -> u8 {
         tell(&format!("error: {failure}"));
         return exit::FAILURE;
     }
-    if rulings.iter().any(|ruling| ruling.unknown) { exit::GATE } else { exit::OK }
+    if rulings.iter().any(Ruling::is_shut) { exit::GATE } else { exit::OK }
 }
 
 /// The command that makes the same again. Paths are quoted for a shell.

@@ -2,6 +2,7 @@
 
 use super::entry::{Entry, Judged};
 use super::{Place, shadow, short};
+use crate::backtest::Ruling;
 use crate::cli::{FileOrStandard, PromoteArgs, exit};
 use crate::commands::{Failure, backtest, policy, print, tell};
 use crate::replay::run_test;
@@ -56,6 +57,10 @@ fn judge(args: &PromoteArgs, place: &Place) -> Result<Judged, Failure> {
     let (findings, gate) = backtest::find(&typed)?;
     let rulings = gate.as_ref().map(|gate| backtest::rulings(gate, &findings)).unwrap_or_default();
     backtest::told(&typed, &findings, gate.as_ref())?;
+    if findings.broke_off() {
+        return Err(Failure::new("the input broke off: a candidate is judged by all of it or not at all"));
+    }
+    let is_over = rulings.iter().any(Ruling::is_shut);
     let input = match (&args.from, &args.input) {
         (Some(from), _) => from.topic.clone(),
         (None, Some(FileOrStandard::File(path))) => path.display().to_string(),
@@ -65,8 +70,8 @@ fn judge(args: &PromoteArgs, place: &Place) -> Result<Judged, Failure> {
         budget: args.budget.clone(),
         figures: rulings.iter().flat_map(|ruling| ruling.told.clone()).collect(),
         input,
-        decisions: findings.counted(),
-        over_budget: rulings.iter().any(|ruling| ruling.fails),
-        forced: args.force.clone().filter(|_| rulings.iter().any(|ruling| ruling.fails)),
+        decisions: findings.decided(),
+        over_budget: is_over,
+        forced: args.force.clone().filter(|_| is_over),
     })
 }
