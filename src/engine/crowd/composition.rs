@@ -37,6 +37,8 @@ const RECURRING: [u32; 2] = [9_500, 500];
 /// And those who meet this many of a crowd again and again.
 const LOCKSTEP: [u32; 2] = [9_970, 30];
 const PARTNERS: u32 = 5;
+/// So much of a crowd was brought in, and meets again and again, that the whole of it is a group.
+pub(super) const MOSTLY: f64 = 0.4;
 
 /// Kinds that are weighed together whatever each says alone.
 const TRAITS: [Kind; 5] = [Kind::Age, Kind::Cohort, Kind::Device, Kind::Network, Kind::Persona];
@@ -151,12 +153,13 @@ impl Composition {
             shared: Vec::new(),
             spread: 0.0,
             repeats: judge_repeats(crowd),
-            recurring: judge_recurring(crowd, &returning.bursts),
+            recurring: None,
             lockstep: judge_lockstep(crowd),
             persona,
             faces,
             returning,
         };
+        composition.recurring = composition.judge_recurring(crowd);
         // Likeness of devices takes long to look for, and says nothing alone.
         if composition.all_shares().iter().any(|share| *share > 0.0) {
             (composition.images, composition.device) = judge_likeness(crowd, sample, 0..FIRST, DEVICE_LEAST);
@@ -288,6 +291,19 @@ impl Composition {
         self.shares[Kind::Lockstep as usize] >= least
     }
 
+    fn judge_recurring(&self, crowd: &[&Member]) -> Option<Mixture> {
+        let back = crowd.iter().filter(|member| self.returns(member)).count() as u32;
+        Mixture::of_group(&[crowd.len() as u32 - back, back], &RECURRING, side(Kind::Recurring))
+    }
+
+    /// Whether an account was in an earlier burst with a large part of the crowd. A crowd that is drawn anew from one pool
+    /// each time has a large part in none, but most of it meets again and again: there, who does comes back.
+    pub(super) fn returns(&self, member: &Member) -> bool {
+        let was_there = |burst: &Burst| self.returning.bursts.binary_search(burst).is_ok();
+        let pooled = self.lockstep.as_ref().is_some_and(|lockstep| lockstep.alpha >= MOSTLY);
+        member.bursts.iter().any(was_there) || pooled && is_in_lockstep(member)
+    }
+
     fn mixture(&self, kind: Kind) -> &Option<Mixture> {
         match kind {
             Kind::Age => &self.age,
@@ -319,7 +335,7 @@ impl Composition {
             Kind::Cohort => self.cohort_bin(traits.cohort),
             Kind::Device => agreement(&self.images, &traits.device).checked_sub(1),
             Kind::Network => usize::from(traits.neighbours).checked_sub(1),
-            Kind::Recurring => member.map(|member| usize::from(returns(member, &self.returning.bursts))),
+            Kind::Recurring => member.map(|member| usize::from(self.returns(member))),
             Kind::Lockstep => member.map(|member| usize::from(is_in_lockstep(member))),
             Kind::Persona => agreement(&self.faces, &traits.device).checked_sub(1),
         }
@@ -449,11 +465,6 @@ fn judge_repeats(crowd: &[&Member]) -> Option<Mixture> {
     Mixture::of(&here, &USUAL_REPEATS, Side::Only(USUAL_REPEATS.len() - 1))
 }
 
-fn judge_recurring(crowd: &[&Member], returning: &[Burst]) -> Option<Mixture> {
-    let back = crowd.iter().filter(|member| returns(member, returning)).count() as u32;
-    Mixture::of_group(&[crowd.len() as u32 - back, back], &RECURRING, side(Kind::Recurring))
-}
-
 fn judge_lockstep(crowd: &[&Member]) -> Option<Mixture> {
     let locked = crowd.iter().filter(|member| is_in_lockstep(member)).count() as u32;
     Mixture::of_group(&[crowd.len() as u32 - locked, locked], &LOCKSTEP, side(Kind::Lockstep))
@@ -472,10 +483,6 @@ fn side(kind: Kind) -> Side {
         Kind::Recurring => Side::Alone(1),
         _ => Side::Any,
     }
-}
-
-fn returns(member: &Member, returning: &[Burst]) -> bool {
-    member.bursts.iter().any(|burst| returning.binary_search(burst).is_ok())
 }
 
 fn is_in_lockstep(member: &Member) -> bool {

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use super::bursts::{Burst, Bursts, KEPT, Last, are_apart, shared};
 use super::campaign::Cohorts;
-use super::composition::{Composition, KINDS, Returning};
+use super::composition::{Composition, KINDS, MOSTLY, Returning};
 use super::sample::Sample;
 use super::traits::{COUNTED_BEHIND, Traits};
 use crate::engine::key::{ByHash, Prehashed};
@@ -62,8 +62,6 @@ const VOTES_MAX: usize = 32;
 /// A crowd returns when so much of it was in one earlier burst, in percent, and so many accounts.
 const RETURNING_PERCENT: u32 = 30;
 const RETURNING_LEAST: u32 = 8;
-/// So much of a crowd was brought in, and meets again and again, that the whole of it is remembered as a group.
-const MOSTLY: f64 = 0.4;
 /// Accounts meet again and again when they were in so many bursts together before this one.
 const MET: usize = 2;
 /// Those who came before a new member that are compared with it: so many, and not longer ago.
@@ -275,6 +273,40 @@ mod tests {
         assert!(group.iter().filter(|member| member.partners >= 5).count() >= 16);
         assert!(others.iter().all(|member| member.partners == 0));
         assert!(!last.returning(&bursts).bursts.is_empty());
+    }
+
+    /// A pool of 120 of whom another 24 are on each target: two of its crowds have a fifth in common, so none was there with
+    /// a large part of a later one, but in the end most meet. Six strangers are on each, and nothing is held against them.
+    #[test]
+    fn a_pool_that_is_drawn_from_anew_comes_back_once_most_of_it_meets() {
+        let mut bursts = Bursts::new(1 << 20);
+        let mut judged = |target: u64| {
+            let mut crowd = Gathering { window: Span::from_secs(600), ..Gathering::default() };
+            let at = target as i64 * 3600;
+            let mut pool: Vec<u64> = (1..=120).collect();
+            pool.sort_by_key(|user| {
+                let mixed = (user << 32 | target).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+                (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb) >> 31
+            });
+            let strangers = (0..6).map(|n| 1000 + target * 10 + n);
+            for user in pool.into_iter().take(24).chain(strangers) {
+                crowd.note(&traits(user, at), &mut bursts);
+            }
+            let now = traits(0, at).at;
+            crowd.judge(&Sample::new(), (&bursts, None), &[true; KINDS], now);
+            crowd
+        };
+        let crowds: Vec<Gathering> = (0..60).map(&mut judged).collect();
+        assert!(crowds[..6].iter().all(|crowd| crowd.composition.suspect == 0.0));
+        let last = crowds.last().expect("some");
+        assert!(last.composition.returning.bursts.is_empty());
+        assert!(last.composition.suspect >= MOSTLY, "{}", last.composition.suspect);
+        let back = |member: &&Member| last.composition.returns(member);
+        let (of_pool, others): (Vec<&Member>, Vec<&Member>) =
+            last.members.iter().partition(|member| member.traits.user < 1000);
+        assert!(of_pool.iter().copied().filter(back).count() >= 18);
+        assert!(!others.iter().any(|member| back(&member)));
     }
 
     #[test]
