@@ -47,7 +47,7 @@ mod verify;
 
 pub use self::backtest::{BacktestArgs, FromTopic, RangeArgs, ReadingArgs};
 pub use self::ban::{BanAction, BanArgs, Signature};
-pub use self::checkpoint::{CheckpointAction, CheckpointArgs, StateArgs};
+pub use self::checkpoint::{CheckpointAction, CheckpointArgs, FromArgs, StateArgs};
 pub use self::evaluate::{EvaluateArgs, EventFormat, LabelKind, Seeds};
 pub use self::events::EventsArgs;
 pub use self::explain::ExplainArgs;
