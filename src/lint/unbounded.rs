@@ -1,4 +1,4 @@
-//! Rules and limits that may hold up any number of accounts.
+//! Rules, limits and pools that may act on any number of accounts.
 
 use super::{Finding, Kind};
 use crate::engine::policy::{Effect, Mode, Policy};
@@ -10,7 +10,8 @@ pub(super) fn unbounded(policy: &Policy) -> Vec<Finding> {
     let limits = limits.filter(|limit| limit.verdict >= Verdict::Challenge).map(|limit| &limit.info.id);
     let rules = policy.rules.iter().filter(|rule| rule.mode == Mode::Live && rule.budget.is_none());
     let rules = rules.filter(|rule| matches!(rule.effect, Effect::Floor(_))).map(|rule| &rule.info.id);
-    let all = limits.chain(rules).filter(|id| !policy.blast.unlimited.contains(id));
+    let pools = policy.observations.iter().filter(|pool| pool.budget.is_none()).map(|pool| &pool.info.id);
+    let all = limits.chain(rules).chain(pools).filter(|id| !policy.blast.unlimited.contains(id));
     let finding = |id: &String| Finding {
         kind: Kind::Unbounded,
         about: id.clone(),
@@ -47,5 +48,8 @@ mod tests {
         assert_eq!(found("", own), ["hard"]);
         assert_eq!(found("", "blast_radius: { unlimited: because }, "), ["hard"]);
         assert!(found(guards, "").is_empty());
+        let pool = "observation:\n  - { id: pool, entity: user, conditions: [account.new, account.settled, account.paying], watch: 1h, times: 1, within: 1h, ban: 1h, code: C, text: t, source: s, owner: o }\n";
+        assert_eq!(found(pool, own), ["hard", "pool"]);
+        assert!(found(&format!("{guards}{pool}"), "").is_empty());
     }
 }

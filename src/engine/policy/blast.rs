@@ -6,25 +6,25 @@ use std::sync::Arc;
 use crate::engine::decision::ReasonSource;
 use crate::engine::time::Span;
 
-/// The budgets of the rules and limits of a policy.
+/// The budgets of the rules, limits and pools of a policy.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BlastRadius {
     /// Those that have one.
     pub budgets: Vec<Budget>,
-    /// Ids of rules and limits that are said to need none.
+    /// Ids of rules, limits and pools that are said to need none.
     pub unlimited: Vec<String>,
 }
 
-/// The budget of one rule or limit.
+/// The budget of one rule, limit or pool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Budget {
     /// Its id.
     pub rule: Arc<str>,
-    /// It may hold up so many accounts ...
+    /// It may hold up, or ban, so many accounts ...
     pub accounts: u64,
     /// ... or this share (0 to 1) of those active in a day, if that is more; 0 where none is stated ...
     pub share: f64,
-    /// ... in windows of this length, which begin with the first of them.
+    /// ... in windows of this length, which begin with the first of them and do not overlap.
     pub within: Span,
     /// What it does from then on.
     pub then: FallBack,

@@ -1,4 +1,4 @@
-//! Budgets: how many accounts each rule and limit may hold up.
+//! Budgets: how many accounts each rule and limit may hold up, and each pool ban.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub(super) struct Defaults {
     text: String,
 }
 
-/// A rule or limit as far as its budget goes.
+/// A rule, limit or pool as far as its budget goes.
 pub(super) struct Holds<'a> {
     pub(super) id: &'a At<String>,
     pub(super) mode: Mode,
@@ -79,7 +79,7 @@ fn part(percent: &At<f64>, report: &Report<'_>) -> Option<f64> {
 }
 
 impl Workshop<'_> {
-    /// The budget of a rule or limit: its own, else that of the guards where it holds.
+    /// The budget of a rule, limit or pool: its own, else that of the guards where it holds.
     pub(super) fn budget(&mut self, raw: Option<&At<RawBlastRadius>>, of: &Holds<'_>) -> Option<usize> {
         let Some(written) = raw else {
             return if of.by_default { self.add_budget(of, &RawBlastRadius::default()) } else { None };

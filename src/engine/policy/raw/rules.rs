@@ -276,6 +276,8 @@ pub struct RawObservation {
     pub ban: At<Duration>,
     /// The most entities it keeps. Default 100,000.
     pub entities_max: Option<At<i64>>,
+    /// How many it may ban before it falls back by itself. Default: as in `guards`.
+    pub blast_radius: Option<At<RawBlastRadius>>,
     /// Evidence family of its reason. Default account.
     pub family: Option<At<String>>,
     /// Public code, upper case.
