@@ -384,3 +384,35 @@ fn budgets_that_make_no_sense_are_refused_with_their_place() {
     let [budget] = budgets.as_slice() else { panic!("{budgets:?}") };
     assert_eq!((budget.accounts, budget.within, budget.then), (9, Span::from_secs(7_200), FallBack::Shadow));
 }
+
+/// What `weir check` says of a budget that stops nothing.
+#[test]
+fn budgets_that_will_hardly_ever_stop_anything_are_warned_about_with_their_place() {
+    let warned = |guards: &str, own: &str| {
+        let text = format!(
+            "version: 1\nguards: {{ blast_radius: {guards} }}\nrules:\n  - {{ id: r, family: content, when: account.new, \
+             verdict: hold, {own}{ABOUT} }}\n"
+        );
+        let warnings = load(&[("p.yaml".to_owned(), text)]).expect("valid").warnings;
+        let about = |problem: &weir::engine::policy::problem::Problem| {
+            problem
+                .message
+                .contains("will hardly ever stop anything")
+                .then_some((problem.line, problem.column))
+        };
+        warnings.iter().filter_map(about).collect::<Vec<_>>()
+    };
+    let sound = "{ accounts: 5000, share: 5, within: 1h }";
+    assert_eq!(warned(sound, ""), []);
+    for idle in [
+        "{ accounts: 9, share: 100, within: 1h }",
+        "{ accounts: 9, share: 50, within: 24h }",
+        "{ accounts: 9, within: 1s }",
+        // 4,000 a minute are 240,000 an hour, and a budget is 100,000 at the most.
+        "{ accounts: 4000, within: 1m }",
+    ] {
+        assert_eq!(warned(idle, ""), [(2, 25)], "{idle}");
+        assert_eq!(warned(sound, &format!("blast_radius: {idle}, ")), [(4, 79)], "{idle}");
+    }
+    assert_eq!(warned(sound, "blast_radius: { accounts: 1000, within: 1m }, "), [], "60,000 an hour");
+}
