@@ -10,11 +10,12 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use place::Place;
 use serde_json::Value as Json;
 use support::{get, request};
+use weir::clock::Stopwatch;
 use weir::config::{self, Overrides};
 use weir::desk::{Desk, OwnCheckpoints, ReaderTime, Readiness, Serving};
 use weir::engine::cut::{CutProgress, Page};
@@ -287,10 +288,10 @@ fn one_at_a_time_is_read_and_to_its_end() {
 
     publish(&owner.checkpoints, 4, large());
     let idle = ask(address, "/v1/checkpoints/4/export");
-    let since = Instant::now();
+    let since = Stopwatch::start();
     while get(address, "/v1/checkpoints/3/verify").status == 503 {
         assert!(since.elapsed() < Duration::from_secs(20), "it waits for who takes nothing");
-        std::thread::sleep(Duration::from_millis(50));
+        std::thread::park_timeout(Duration::from_millis(50));
     }
     drop(idle);
 }
