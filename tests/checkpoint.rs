@@ -152,6 +152,9 @@ fn its_owner_lists_verifies_and_hands_over_a_state_that_goes_on() {
 
     let verified = run(&place, &["verify"]);
     assert_eq!((verified.code, verified.out.contains("checkpoint 1 is sound: ")), (0, true), "{verified:?}");
+    publish(&owner.checkpoints, 42, state());
+    let both = run(&place, &["verify"]);
+    assert_eq!((both.code, both.out.matches(" is sound: ").count()), (0, 2), "one after the other: {both:?}");
     // Of one that is only asked, no folder is known.
     let url = format!("http://{}", owner.desk.address());
     let exported = place.run(&["checkpoint", "export", "--output", "out.ckp", "--url", &url]);

@@ -21,6 +21,7 @@ use serde_json::json;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 
 use super::problem::Problem;
 use crate::state::{Checkpoints, Pages, StateError};
@@ -29,6 +30,8 @@ use crate::state::{Checkpoints, Pages, StateError};
 const CHUNK: usize = 256 << 10;
 /// Chunks that may wait for their reader.
 const WAITING: usize = 4;
+/// How long a turn is waited for, or half of the time that a request may take.
+const TURN: Duration = Duration::from_secs(2);
 /// Bytes of pages after which it is told how far a verification is.
 const STEP: u64 = 64 << 20;
 
@@ -62,12 +65,14 @@ impl Access {
         Self { own, turn: Arc::new(Semaphore::new(1)), patience }
     }
 
-    /// Opens a checkpoint, when nobody else is reading one.
+    /// Opens a checkpoint, once nobody else is reading one.
     async fn open(&self, generation: &str) -> Result<(Pages, OwnedSemaphorePermit), Problem> {
         let Ok(generation) = generation.parse::<u64>() else {
             return Err(Problem::new(StatusCode::NOT_FOUND, "a checkpoint is named by its number"));
         };
-        let Ok(turn) = Arc::clone(&self.turn).try_acquire_owned() else {
+        // The one before may have its last bytes and not be over yet.
+        let turn = timeout(TURN.min(self.patience / 2), Arc::clone(&self.turn).acquire_owned());
+        let Ok(Ok(turn)) = turn.await else {
             let detail = "another checkpoint is being read: one at a time; ask again";
             return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail));
         };
@@ -196,7 +201,7 @@ impl Outlet {
     }
 
     fn hand_over(&mut self, bytes: Bytes) -> io::Result<()> {
-        let sent = tokio::time::timeout(self.patience, self.chunks.send(Ok(bytes)));
+        let sent = timeout(self.patience, self.chunks.send(Ok(bytes)));
         match self.runtime.block_on(sent) {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) => Err(io::ErrorKind::BrokenPipe.into()),
