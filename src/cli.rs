@@ -47,7 +47,7 @@ mod verify;
 
 pub use self::backtest::{BacktestArgs, FromTopic, RangeArgs, ReadingArgs};
 pub use self::ban::{BanAction, BanArgs, Signature};
-pub use self::checkpoint::{CheckpointAction, CheckpointArgs, StateArgs};
+pub use self::checkpoint::{CheckpointAction, CheckpointArgs, FromArgs, StateArgs};
 pub use self::evaluate::{EvaluateArgs, EventFormat, LabelKind, Seeds};
 pub use self::events::EventsArgs;
 pub use self::explain::ExplainArgs;
@@ -268,7 +268,7 @@ pub struct RunArgs {
     /// Folder of a candidate policy that runs beside it: what it would have decided otherwise goes to risk.shadow.v1 only
     #[arg(long, value_name = "DIR", env = "WEIR_CANDIDATE")]
     pub candidate: Option<String>,
-    /// Where to serve /metrics, /healthz, /readyz and /v1/subjects, or `off`
+    /// Where to serve /metrics, /healthz, /readyz, /v1/subjects and /v1/checkpoints, or `off`
     #[arg(long, value_name = "ADDRESS", env = "WEIR_LISTEN")]
     pub listen: Option<String>,
     /// Go on where inputs are lost that nobody has read: told, counted and journalled; for the first takeover only

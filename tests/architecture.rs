@@ -28,7 +28,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("lint", &["engine", "report"]),
     ("tune", &["backtest", "engine", "evaluate", "replay"]),
     ("verify", &["engine", "wire"]),
-    ("desk", &["clock", "config", "engine", "metrics"]),
+    ("desk", &["clock", "config", "engine", "metrics", "state"]),
     ("cli", &["config", "engine"]),
     (
         "commands",

@@ -8,7 +8,7 @@ use weir::config::standard;
 use weir::engine::case::{Case, CaseOutcome};
 use weir::engine::command::{Command, CommandAction};
 use weir::engine::crowd::Correction;
-use weir::engine::decision::{Judgement, Reason};
+use weir::engine::decision::{DecisionId, Judgement, Reason};
 use weir::engine::event::{Account, Arrival, Device, Event, Value};
 use weir::engine::feedback::Revision;
 use weir::engine::key::HashSeed;
@@ -397,26 +397,37 @@ fn corrections(told: &Told, likes: &[Like]) -> Vec<Correction> {
         };
         let (append_time, judgement) = (event.occurred_at, stands[0].clone());
         let first = Revision { event, topic: "t".to_owned(), append_time, judgement };
-        (stands.len() > 1).then(|| Correction { first, revision: stands[stands.len() - 1].id.revision })
+        (stands.len() > 1).then(|| Correction {
+            first,
+            revision: stands[stands.len() - 1].id.revision,
+            part_of: None,
+        })
     };
     likes.iter().enumerate().filter_map(one).collect()
 }
 
-/// State is lost, and so are the events of the bought accounts: the campaign is not found again. Gives the new state, its
-/// first answer to the clearing of the case, and all revisions.
-fn cleared_anew(told: &Told, likes: &[Like], known: &[Correction]) -> (Case, Vec<Judgement>) {
+/// State is lost, and so are events of the bought accounts. Gives the answer to the clearing of the case, and all revisions.
+fn cleared_anew(
+    told: &Told,
+    likes: &[Like],
+    known: &[Correction],
+    (is_held, is_found): (impl Fn(&Like) -> bool, bool),
+) -> (Case, Vec<Judgement>) {
     let cases: BTreeMap<String, Case> =
         told.cases.iter().map(|case| (case.id.clone(), case.clone())).collect();
     let mut anew = Told::nothing();
     anew.engine.begin_anew(told.engine.revised_to());
     anew.engine.restore_cases(cases.into_values().collect());
-    for (number, like) in likes.iter().enumerate().filter(|(_, like)| like.user.starts_with('p')) {
+    for (number, like) in likes.iter().enumerate().filter(|(_, like)| is_held(like)) {
         anew.like(number, like);
     }
-    assert_eq!(anew.engine.unfound_campaigns().into_iter().collect::<Vec<_>>(), ["pushed"]);
+    assert_eq!(anew.engine.campaign_cases(), BTreeMap::from([("pushed".to_owned(), is_found)]));
     assert_eq!(anew.engine.restore_corrections(known), 0, "there is room");
     anew.engine.warmed_up();
-    let (mut out, mut revisions) = (Outputs::default(), Vec::new());
+    let mut revisions = Vec::new();
+    // What is found again is told before a person decides.
+    settle(&mut anew, Outputs::default(), &mut revisions);
+    let mut out = Outputs::default();
     let command = Command {
         id: "c".into(),
         actor: "ann".into(),
@@ -427,12 +438,62 @@ fn cleared_anew(told: &Told, likes: &[Like], known: &[Correction]) -> (Case, Vec
     let arrival = Arrival { topic: "c", partition: 0, offset: 0, append_time: anew.now };
     assert_eq!(anew.engine.apply(Input::Command(&command, arrival), &mut out), Outcome::CommandApplied);
     let case = out.cases.pop().expect("it is decided");
+    settle(&mut anew, out, &mut revisions);
+    (case, revisions)
+}
+
+/// Takes all revisions that follow.
+fn settle(told: &mut Told, mut out: Outputs, revisions: &mut Vec<Judgement>) {
     for _ in 0..400 {
         revisions.extend(out.revisions.drain(..).map(|revision| revision.judgement));
         out.clear();
-        anew.engine.apply(Input::Tick(anew.now), &mut out);
+        told.engine.apply(Input::Tick(told.now), &mut out);
     }
-    (case, revisions)
+}
+
+fn only_people(like: &Like) -> bool {
+    like.user.starts_with('p')
+}
+
+/// Of each bought account's decision what holds last.
+fn last(revisions: &[Judgement]) -> BTreeMap<DecisionId, (Verdict, u32)> {
+    revisions.iter().map(|one| (one.id.revised(0), (one.verdict, one.id.revision))).collect()
+}
+
+/// The first events of the bought accounts are lost: the campaign is found again by the others, and cannot correct those.
+#[test]
+fn a_campaign_that_is_found_again_in_part_is_taken_back_whole() {
+    let likes = together(&[people(), recruits()]);
+    let told = Told::of(&likes);
+    let known = corrections(&told, &likes);
+    let in_part =
+        |like: &Like| only_people(like) || like.user[1..].parse::<u32>().is_ok_and(|number| number >= 7);
+    let (_, without) = cleared_anew(&told, &likes, &[], (in_part, true));
+    let found = last(&without);
+    let lost = known.iter().filter(|one| !found.contains_key(&one.first.judgement.id)).count();
+    assert!((1..known.len()).contains(&lost), "{lost} of {} only the topic knows", known.len());
+    let (case, revisions) = cleared_anew(&told, &likes, &known, (in_part, true));
+    assert_eq!(case.resolution.expect("decided").undone, None);
+    let last = last(&revisions);
+    for one in &known {
+        let first = &one.first.judgement;
+        let (verdict, revision) = last.get(&first.id).copied().unwrap_or_default();
+        assert_eq!((verdict, revision > one.revision), (first.verdict, true), "{:?}", first.id);
+    }
+}
+
+/// The case is on one target, the corrections were made on another one that the same accounts pushed.
+#[test]
+fn what_a_campaign_changed_on_another_target_is_taken_back_with_its_case() {
+    let likes = together(&[people(), recruits()]);
+    let told = Told::of(&likes);
+    let part = |one: Correction| {
+        let event = Event { target: Some("beside".into()), ..one.first.event };
+        Correction { first: Revision { event, ..one.first }, part_of: Some("pushed".to_owned()), ..one }
+    };
+    let known: Vec<Correction> = corrections(&told, &likes).into_iter().map(part).collect();
+    let (_, revisions) = cleared_anew(&told, &likes, &known, (only_people, false));
+    assert_eq!((last(&revisions).len(), revisions.len()), (known.len(), known.len()));
 }
 
 #[test]
@@ -440,7 +501,7 @@ fn a_campaign_that_is_not_found_again_can_still_be_taken_back() {
     let likes = together(&[people(), recruits()]);
     let told = Told::of(&likes);
     let known = corrections(&told, &likes);
-    let (case, revisions) = cleared_anew(&told, &likes, &known);
+    let (case, revisions) = cleared_anew(&told, &likes, &known, (only_people, false));
     assert_eq!(case.resolution.expect("decided").undone, None);
     let mut back: Vec<_> = revisions.iter().map(|one| (one.id.revised(0), one.verdict, one.score)).collect();
     back.sort_by_key(|(id, ..)| *id);
@@ -458,7 +519,7 @@ fn a_campaign_that_is_not_found_again_can_still_be_taken_back() {
 fn who_clears_a_campaign_that_is_not_known_any_more_is_told_that_nothing_was_taken_back() {
     let likes = together(&[people(), recruits()]);
     let told = Told::of(&likes);
-    let (case, revisions) = cleared_anew(&told, &likes, &[]);
+    let (case, revisions) = cleared_anew(&told, &likes, &[], (only_people, false));
     let undone = case.resolution.expect("decided").undone.expect("said in words");
     assert!(undone.contains("no decision was taken back"), "{undone}");
     assert_eq!(revisions, []);

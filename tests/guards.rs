@@ -18,7 +18,7 @@ use weir::engine::key::HashSeed;
 use weir::engine::policy::FallBack;
 use weir::engine::policy::load::load;
 use weir::engine::time::{Span, Timestamp};
-use weir::engine::verdict::Verdict::{self, Allow, Challenge, Demote, Hold, Reject};
+use weir::engine::verdict::Verdict::{self, Allow, Block, Challenge, Demote, Hold, Reject};
 use weir::engine::{Engine, Input, Outcome, Outputs};
 
 const T: i64 = 1_750_000_000_000;
@@ -207,6 +207,98 @@ fn a_share_of_those_who_are_active_is_allowed_where_it_is_more() {
     assert!((45..=60).contains(&held), "{held} of about 1,050 active ones");
 }
 
+/// Each of its three conditions holds at each event: the second one of a user is its third sign.
+fn pool(budget: &str) -> String {
+    format!(
+        "observation:
+  - id: watch
+    entity: user
+    conditions: [account.age >= days(300), event.action == 'like', event.user_id.startsWith('u')]
+    watch: 24h
+    times: 1
+    within: 1h
+    ban: 24h
+    {budget}
+    {}
+",
+        ABOUT.replace(", ", "\n    ")
+    )
+}
+
+/// The verdicts of the third event of so many users; the second one bans.
+fn thirds(bench: &mut Bench, from: i64, users: std::ops::Range<i64>) -> Vec<Verdict> {
+    let mut third = |user: String| [0, 1, 2].map(|second| bench.act(from + second, &user).verdict)[2];
+    users.map(|user| third(format!("u{user}"))).collect()
+}
+
+#[test]
+fn a_pool_bans_as_many_as_its_budget_allows_and_only_tells_of_the_others() {
+    let guards = "guards: { blast_radius: { accounts: 3, within: 1h } }\n";
+    let mut bench = Bench::new(&(guards.to_owned() + &pool("")));
+    assert_eq!(thirds(&mut bench, 0, 0..2), [Block, Block]);
+    let mut other = Bench::of(restored(&mut bench.engine));
+    other.next = bench.next;
+    for bench in [&mut bench, &mut other] {
+        assert_eq!(thirds(bench, 10, 2..6), [Block, Allow, Allow, Allow]);
+        let told = FellBack { rule: "watch".into(), then: FallBack::Shadow, accounts: 3, until: at(3_601) };
+        assert_eq!(bench.fell, [told], "once, and an hour after the first ban");
+        let [case] = bench.cases.as_slice() else { panic!("one case: {:#?}", bench.cases) };
+        assert_eq!((case.rule.as_str(), case.entity.to_string().as_str()), ("blast-radius.watch", "user:u3"));
+        // The third sign comes again: whom it would ban stands in shadow, and the decision says why not.
+        let would = bench.act(20, "u4");
+        assert_eq!((would.verdict, bench.shadow()), (Allow, vec!["watch"]));
+        assert_eq!(bench.out.shadow[0].verdict, Some(Block));
+        let reason = guard(&would).expect("it is told");
+        assert_eq!((reason.value, reason.threshold), (Some(3.0), Some(3.0)));
+        let points: i32 = would.reasons.iter().map(|reason| reason.points).sum();
+        assert_eq!(
+            (points, would.reasons.last().map(|r| r.source.id.as_str())),
+            (would.score, Some("prior"))
+        );
+        assert_eq!(bench.act(22, "u0").verdict, Block, "a ban that was made stands");
+        assert_eq!(thirds(bench, 3_601, 10..14), [Block, Block, Block, Allow]);
+        assert_eq!(bench.fell.len(), 2);
+    }
+}
+
+#[test]
+fn a_pool_can_fall_back_to_holding_or_be_said_to_need_no_budget() {
+    let guards = "guards: { blast_radius: { accounts: 2, within: 1h } }\n";
+    let held = pool("blast_radius: { accounts: 1, then: hold }");
+    let mut bench = Bench::new(&(guards.to_owned() + &held));
+    assert_eq!(thirds(&mut bench, 0, 0..3), [Block, Hold, Hold]);
+    let bans = bench.out.bans.len();
+    assert_eq!((0..6).map(|n| bench.act(10 + n, "u1").verdict).collect::<Vec<_>>(), [Hold; 6]);
+    assert_eq!((bans, bench.out.bans.len()), (0, 0), "who is held is not held anew");
+    let unlimited = pool("blast_radius: { unlimited: two people look at each }");
+    let mut bench = Bench::new(&(guards.to_owned() + &unlimited));
+    assert_eq!(thirds(&mut bench, 0, 0..5), [Block; 5]);
+    assert_eq!(thirds(&mut Bench::new(&pool("")), 0, 0..5), [Block; 5], "no budget is the default");
+}
+
+#[test]
+fn a_limit_that_fell_back_to_hold_costs_no_penalty() {
+    let text = format!(
+        "penalties: {{ steps: [{{ points: 2, verdict: block, for: 24h, code: P, text: p }}] }}
+limits:
+  - {{ id: pace, key: [user], window: 1m, max: 1, verdict: reject, blast_radius: {{ accounts: 1, within: 1h, then: hold }}, {ABOUT} }}
+"
+    );
+    let mut bench = Bench::new(&text);
+    let mut thrice = |user: &str| [0, 1, 2].map(|second| bench.act(second, user).verdict);
+    assert_eq!((thrice("a"), thrice("b")), ([Allow, Reject, Reject], [Allow, Hold, Hold]));
+    assert_eq!([bench.act(70, "a").verdict, bench.act(70, "b").verdict], [Block, Allow]);
+}
+
+/// Windows follow each other: that much a policy's author reads at the key, and no more than that can happen.
+#[test]
+fn across_the_end_of_a_window_twice_the_budget_is_the_most() {
+    let mut bench = Bench::new(MAD);
+    bench.crowd(0, 0..1);
+    let across = [bench.crowd(3_590, 1..10), bench.crowd(3_600, 10..40)].concat();
+    assert_eq!(across.iter().filter(|verdict| **verdict == Hold).count(), 9 + 10);
+}
+
 fn restored(engine: &mut Engine) -> Engine {
     engine.begin_cut();
     let (mut pages, policy) = (Vec::new(), Arc::clone(engine.policy()));
@@ -291,4 +383,36 @@ fn budgets_that_make_no_sense_are_refused_with_their_place() {
     let budgets = load(&[("p.yaml".to_owned(), text)]).expect("valid").policy.blast.budgets.clone();
     let [budget] = budgets.as_slice() else { panic!("{budgets:?}") };
     assert_eq!((budget.accounts, budget.within, budget.then), (9, Span::from_secs(7_200), FallBack::Shadow));
+}
+
+/// What `weir check` says of a budget that stops nothing.
+#[test]
+fn budgets_that_will_hardly_ever_stop_anything_are_warned_about_with_their_place() {
+    let warned = |guards: &str, own: &str| {
+        let text = format!(
+            "version: 1\nguards: {{ blast_radius: {guards} }}\nrules:\n  - {{ id: r, family: content, when: account.new, \
+             verdict: hold, {own}{ABOUT} }}\n"
+        );
+        let warnings = load(&[("p.yaml".to_owned(), text)]).expect("valid").warnings;
+        let about = |problem: &weir::engine::policy::problem::Problem| {
+            problem
+                .message
+                .contains("will hardly ever stop anything")
+                .then_some((problem.line, problem.column))
+        };
+        warnings.iter().filter_map(about).collect::<Vec<_>>()
+    };
+    let sound = "{ accounts: 5000, share: 5, within: 1h }";
+    assert_eq!(warned(sound, ""), []);
+    for idle in [
+        "{ accounts: 9, share: 100, within: 1h }",
+        "{ accounts: 9, share: 50, within: 24h }",
+        "{ accounts: 9, within: 1s }",
+        // 4,000 a minute are 240,000 an hour, and a budget is 100,000 at the most.
+        "{ accounts: 4000, within: 1m }",
+    ] {
+        assert_eq!(warned(idle, ""), [(2, 25)], "{idle}");
+        assert_eq!(warned(sound, &format!("blast_radius: {idle}, ")), [(4, 79)], "{idle}");
+    }
+    assert_eq!(warned(sound, "blast_radius: { accounts: 1000, within: 1m }, "), [], "60,000 an hour");
 }

@@ -14,8 +14,8 @@ use serde_json::json;
 use support::{exchange, get, request};
 use weir::config::{self, Http, Overrides};
 use weir::desk::{
-    AccountSeen, Check, Desk, DeviceSeen, Penalty, ReaderTime, Readiness, Serving, ServingUpdate,
-    SubjectUpdate, VerdictSeen,
+    AccountSeen, Check, Desk, DeviceSeen, OwnCheckpoints, Penalty, ReaderTime, Readiness, Serving,
+    ServingUpdate, SubjectUpdate, VerdictSeen,
 };
 use weir::engine::ban::{Ban, BanChange, Origin};
 use weir::engine::decision::DecisionId;
@@ -42,8 +42,10 @@ fn start(http: &Http) -> Server {
     let serving = Arc::new(Serving::new(http.subjects_memory, ReaderTime::Stream));
     let readiness = Arc::new(Readiness::new());
     let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
-    let desk = Desk::start(any_port, http, Arc::clone(&serving), Arc::clone(&readiness), metrics::install())
-        .unwrap();
+    let own = OwnCheckpoints::default();
+    let metrics = metrics::install();
+    let desk =
+        Desk::start(any_port, http, Arc::clone(&serving), Arc::clone(&readiness), metrics, &own).unwrap();
     Server { desk, serving, readiness }
 }
 
@@ -120,8 +122,14 @@ fn who_may_ask() {
 fn without_a_token_only_this_machine_is_listened_to() {
     let (serving, readiness) = (Serving::new(1 << 20, ReaderTime::Wall), Readiness::new());
     let everywhere = SocketAddr::from(([0, 0, 0, 0], 0));
-    let started =
-        Desk::start(everywhere, &http(""), Arc::new(serving), Arc::new(readiness), metrics::install());
+    let started = Desk::start(
+        everywhere,
+        &http(""),
+        Arc::new(serving),
+        Arc::new(readiness),
+        metrics::install(),
+        &OwnCheckpoints::default(),
+    );
     assert!(started.is_err_and(|error| error.to_string().contains("no token")));
 }
 

@@ -135,6 +135,7 @@ fn a_range_begins_from_a_checkpoint_before_it() {
 
     weir.start();
     weir.wait_until_ready();
+    its_checkpoints_are_asked_for(&weir);
     send(&mut weir, brokers, before_cut..before_cut + between);
     let since = i64::try_from(traffic::now_ms()).expect("a time");
     send(&mut weir, brokers, before_cut + between..before_cut + between + inside);
@@ -159,6 +160,23 @@ fn a_range_begins_from_a_checkpoint_before_it() {
         }
     }
     passed_over(&weir, &range, &topic);
+}
+
+/// A running process is found by its folder: it knows that the journal holds what it went on from, and hands it over.
+fn its_checkpoints_are_asked_for(weir: &Instance) {
+    let said = |words: &[&str]| {
+        let output = weir.command(words);
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        (out.into_owned(), err.into_owned())
+    };
+    let (listed, err) = said(&["checkpoint", "list"]);
+    assert!(err.contains("is in use by process") && err.ends_with(", which answers\n"), "{err}");
+    assert!(listed.lines().nth(1).is_some_and(|newest| newest.ends_with("  yes")), "{listed}");
+    let (verified, _) = said(&["checkpoint", "verify"]);
+    assert!(verified.lines().all(|line| line.contains(" is sound: ")), "{verified}");
+    said(&["checkpoint", "export", "--output", "live.ckp"]);
+    let (taken, _) = said(&["checkpoint", "import", "live.ckp", "--state-dir", "elsewhere"]);
+    assert!(taken.starts_with("live.ckp is now checkpoint 1 "), "{taken}");
 }
 
 /// What the checkpoint does not count begins empty; one that does not fit is passed over, and nothing else changes.

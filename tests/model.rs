@@ -298,8 +298,8 @@ rules:
   - { id: half, family: account, when: user_likes >= 2, verdict: challenge, rollout: { percent: 60 }, blast_radius: { accounts: 2, within: 15s }, case: { entity: user, proposal: look }, code: HALF, text: t, source: s, owner: o }
   - { id: guess, family: network, when: failed >= 3, verdict: reject, blast_radius: { accounts: 1, within: 40s, then: hold }, code: GUESS, text: t, source: s, owner: o }
 observation:
-  - { id: watch, entity: user, conditions: [user_likes >= 3, user_targets >= 3, account.new], watch: 30s, times: 2, within: 10s, ban: 20s, code: WATCH, text: t, source: s, owner: o }
-  - { id: device-watch, entity: device, conditions: ["event.outcome == 'failure'", address_all >= 5, "event.action == 'login'"], watch: 30s, times: 3, within: 20s, ban: 15s, code: DWATCH, text: t, source: s, owner: o }
+  - { id: watch, entity: user, conditions: [user_likes >= 3, user_targets >= 3, account.new], watch: 30s, times: 2, within: 10s, ban: 20s, blast_radius: { accounts: 1, within: 25s }, code: WATCH, text: t, source: s, owner: o }
+  - { id: device-watch, entity: device, conditions: ["event.outcome == 'failure'", address_all >= 5, "event.action == 'login'"], watch: 30s, times: 3, within: 20s, ban: 15s, blast_radius: { accounts: 1, within: 40s, then: hold }, code: DWATCH, text: t, source: s, owner: o }
 exemptions:
   - { entity: "user:u1", rules: [wide, log], until: 2025-06-15T15:30:00Z, reason: r }
 "#;

@@ -9,12 +9,15 @@ use crate::config::{Loaded, Problems};
 
 pub(super) const HELP: &str = "\
 A checkpoint is the state of the engine at one record of the journal. `weir run` makes them, keeps two, and goes on from
-the newest that the journal confirms. All but `import` may look at a folder that `weir run` is using.
+the newest that the journal confirms. Where one is running, it is asked (its address stands in the folder's lock, the
+token in the configuration); where it does not answer, the files are read as they stand. `import` needs a folder that
+nobody is using.
 
 Examples:
   weir checkpoint list
   weir checkpoint verify                        reads every byte; ends with 1 when one is damaged
   weir checkpoint export --output state.ckp     the newest, as one file
+  weir checkpoint list --url http://127.0.0.1:8088     asks a process, wherever its folder is
   weir checkpoint import state.ckp --state-dir /var/lib/weir";
 
 /// `weir checkpoint`
@@ -33,9 +36,9 @@ pub enum CheckpointAction {
         /// Form of the list
         #[arg(long, value_enum, default_value_t)]
         format: Format,
-        /// Where the state is.
+        /// Whom to ask, or where the state is.
         #[command(flatten)]
-        state: StateArgs,
+        from: FromArgs,
     },
     /// Read checkpoints to their end and tell what is damaged
     Verify {
@@ -44,9 +47,9 @@ pub enum CheckpointAction {
         /// Form of the report
         #[arg(long, value_enum, default_value_t)]
         format: Format,
-        /// Where the state is.
+        /// Whom to ask, or where the state is.
         #[command(flatten)]
-        state: StateArgs,
+        from: FromArgs,
     },
     /// Write a checkpoint into one file
     Export {
@@ -55,9 +58,9 @@ pub enum CheckpointAction {
         /// Where to
         #[arg(long, value_name = "FILE")]
         output: PathBuf,
-        /// Where the state is.
+        /// Whom to ask, or where the state is.
         #[command(flatten)]
-        state: StateArgs,
+        from: FromArgs,
     },
     /// Take over a checkpoint from a file, as the newest
     Import {
@@ -67,6 +70,17 @@ pub enum CheckpointAction {
         #[command(flatten)]
         state: StateArgs,
     },
+}
+
+/// Whom to ask, or where the state is.
+#[derive(Clone, Debug, Default, Args)]
+pub struct FromArgs {
+    /// Where a running `weir run` answers: http://HOST:PORT [default: as the lock of the folder says]
+    #[arg(long, value_name = "URL")]
+    pub url: Option<String>,
+    /// Where the state is.
+    #[command(flatten)]
+    pub state: StateArgs,
 }
 
 /// Where the state is.

@@ -1,12 +1,14 @@
 //! The desk: what people and monitors may ask of a running instance, over HTTP.
 //!
 //! `/metrics`, `/healthz`, `/readyz`, and `/v1/subjects/{kind}/{value}`: bans, penalty, account, device and last
-//! verdicts of one subject. Everything is read only and was committed before it shows. The desk has its own thread
+//! verdicts of one subject; `/v1/checkpoints`: which there are, with `/{generation}/verify` and `/{generation}/export`.
+//! Everything is read only and was committed before it shows. The desk has its own thread
 //! and never touches the engine: the pipeline publishes into [`Serving`] and sets [`Readiness`]. If the desk cannot
 //! start, the caller decides; once it runs, nothing a client does can stop the pipeline.
 
 mod answer;
 mod bans;
+mod checkpoints;
 mod guard;
 mod problem;
 mod readiness;
@@ -22,6 +24,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
+pub use checkpoints::OwnCheckpoints;
 pub use readiness::{Check, CheckState, Readiness, Report};
 pub use serving::{Answer, ReaderTime, Serving, ServingUpdate, WANTED_MAX};
 pub use subject::{AccountSeen, DeviceSeen, Penalty, Subject, SubjectUpdate, VERDICTS_KEPT, VerdictSeen};
@@ -72,6 +75,7 @@ impl Desk {
         serving: Arc<Serving>,
         readiness: Arc<Readiness>,
         metrics: metrics::Handle,
+        checkpoints: &OwnCheckpoints,
     ) -> Result<Self, DeskError> {
         if http.token.is_none() && !address.ip().is_loopback() {
             return Err(DeskError::Unguarded { address });
@@ -84,7 +88,9 @@ impl Desk {
             connections_max: http.connections_max,
             request_timeout: duration(http.request_timeout),
         };
-        let shared = routes::Shared { serving, readiness, metrics: metrics.clone(), stall_timeout };
+        let checkpoints = checkpoints::Access::new(checkpoints.clone(), limits.request_timeout);
+        let shared =
+            routes::Shared { serving, readiness, metrics: metrics.clone(), stall_timeout, checkpoints };
         let router = routes::router(shared, guard::Guard::new(http.token.as_ref()), limits.request_timeout);
         let (stop, stopped) = watch::channel(false);
         let thread = spawn(server::Server { listener, router, limits, metrics, stopped })?;

@@ -1,4 +1,5 @@
-//! What can be asked, and how it is answered. Everything is read only; nothing here waits for anything.
+//! What can be asked, and how it is answered. Everything is read only; nothing here waits for anything (what reads
+//! checkpoints does so elsewhere).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +14,7 @@ use axum::{Json, Router};
 use serde_json::json;
 
 use super::answer::SubjectBody;
+use super::checkpoints::{self, Access};
 use super::guard::{Guard, guard};
 use super::problem::Problem;
 use super::readiness::{CheckState, Readiness};
@@ -26,23 +28,34 @@ const HEALTHZ: &str = "/healthz";
 const READYZ: &str = "/readyz";
 const SUBJECTS: &str = "/v1/subjects/{kind}/{*value}";
 
+const CHECKPOINTS: &str = "/v1/checkpoints";
+const VERIFY: &str = "/v1/checkpoints/{generation}/verify";
+const EXPORT: &str = "/v1/checkpoints/{generation}/export";
+
 /// Longest value of an entity, in bytes: what an event's field may hold.
 const VALUE_BYTES_MAX: usize = 4096;
 
 /// What the routes read.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Shared {
     pub(super) serving: Arc<Serving>,
     pub(super) readiness: Arc<Readiness>,
     pub(super) metrics: metrics::Handle,
     pub(super) stall_timeout: Duration,
+    pub(super) checkpoints: Access,
 }
 
 /// All routes behind their guard, with limits and headers.
 pub(super) fn router(shared: Shared, guard_of: Guard, request_timeout: Duration) -> Router {
+    let checkpoints = Router::new()
+        .route(CHECKPOINTS, get(checkpoints::list))
+        .route(VERIFY, get(checkpoints::verify))
+        .route(EXPORT, get(checkpoints::export))
+        .with_state(shared.checkpoints.clone());
     let guarded = Router::new()
         .route(METRICS, get(metrics_text))
         .route(SUBJECTS, get(subject))
+        .merge(checkpoints)
         .fallback(not_found)
         .method_not_allowed_fallback(not_allowed)
         .layer(middleware::from_fn_with_state(guard_of, guard));
@@ -120,7 +133,8 @@ fn entity(kind: &str, value: String) -> Result<Entity, Problem> {
 }
 
 async fn not_found() -> Problem {
-    let detail = "known are /metrics, /healthz, /readyz and /v1/subjects/{kind}/{value}";
+    let detail = "known are /metrics, /healthz, /readyz, /v1/subjects/{kind}/{value}, /v1/checkpoints, and of \
+                  each /v1/checkpoints/{generation}/verify and /export";
     Problem::new(StatusCode::NOT_FOUND, detail)
 }
 
@@ -167,6 +181,9 @@ fn label(route: &str) -> &'static str {
         HEALTHZ => HEALTHZ,
         READYZ => READYZ,
         SUBJECTS => "/v1/subjects/{kind}/{value}",
+        CHECKPOINTS => CHECKPOINTS,
+        VERIFY => VERIFY,
+        EXPORT => EXPORT,
         _ => "other",
     }
 }

@@ -95,6 +95,8 @@ pub(super) struct Scratch {
     pub(super) prepared: Prepared,
     pub(super) quality: Vec<Quality>,
     pub(super) judged: Judged,
+    /// Pools that would have banned, had they not fallen back.
+    pub(super) fallen: Vec<usize>,
 }
 
 impl Engine {
@@ -191,6 +193,9 @@ impl Engine {
         self.trace(event, &look, &judged);
         let id = DecisionId::first(&arrival, &event.id);
         self.record(event, &look, &judged, id, out);
+        if !self.scratch.fallen.is_empty() {
+            self.tell_fallen_pools(&mut judged);
+        }
         self.follow_crowd(event, &arrival, &look, &judged, id, &mut out.cases);
         out.shadow.append(&mut judged.shadow);
         out.standing = look.standing;

@@ -1,4 +1,4 @@
-//! Blast radius: how many accounts one rule may hold up within a time before it falls back by itself.
+//! Blast radius: how many accounts one rule may hold up, or one pool ban, within a time before it falls back by itself.
 //!
 //! Each budget counts, exactly, the accounts whose decisions its rule took part in above `allow`. Its window begins with
 //! the first of them and lasts as stated; an account is counted once in it. The event that would hold up one account more
@@ -6,9 +6,13 @@
 //! That is told once: a case, a metric, a line in the log. Decisions name the guard for as long as the rule would have
 //! acted on them.
 //!
+//! Windows follow each other, they do not slide: within a time of that length that lies across the end of one, a rule may
+//! hold up twice as many accounts, its budget at the end of one and again at the beginning of the next.
+//!
 //! Memory: at most `ACCOUNTS_MAX` keys of 8 bytes for each budget.
 
 mod active;
+mod pool;
 mod saved;
 
 use std::collections::HashSet;
@@ -32,7 +36,7 @@ pub(crate) const ACCOUNTS_MAX: u64 = 100_000;
 /// A rule has fallen back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FellBack {
-    /// The rule or limit.
+    /// The rule, limit or pool.
     pub rule: Arc<str>,
     /// What it does from now on.
     pub then: FallBack,

@@ -137,6 +137,7 @@ mod tests {
             within: Span::from_secs(3600),
             ban: Span::from_secs(86_400),
             entities_max: 2,
+            budget: None,
         }
     }
 

@@ -92,7 +92,9 @@ impl Engine {
         id: DecisionId,
         out: &mut Outputs,
     ) {
-        let Some(kind) = self.policy.limits[limit].penalty else { return };
+        let Some(kind) = self.policy.limits[limit].penalty.filter(|_| self.costs_points(limit, look)) else {
+            return;
+        };
         // What is done in a user's name from elsewhere costs the device, not him.
         let kind = if kind == EntityKind::User && !look.familiar { EntityKind::Device } else { kind };
         let Some(entity) = entity_of(kind, event) else { return };
@@ -115,7 +117,7 @@ impl Engine {
         }
         profile::set_standing(words, step, look.at.after(reached.length));
         if reached.verdict == Verdict::Block {
-            self.ban(look, &entity, &reached.info, reached.length, id, out);
+            self.ban(look, &entity, &reached.info, (Verdict::Block, reached.length), id, out);
         }
         if reached.case {
             self.add_case(&reached.info, "ban for good", entity, event, look, &mut out.cases);
@@ -131,35 +133,27 @@ impl Engine {
             if self.pools[number].note(rule, key, holds, look.at)
                 && let Some(entity) = entity_of(rule.entity, event)
             {
-                self.ban(look, &entity, &rule.info, rule.ban, id, out);
+                self.ban_by_pool(number, &entity, (event, id), look, out);
             }
         }
     }
 
     /// A ban by the machine, unless a person has pardoned what led to it. Never of an address, nor of a user for what was done
     /// in his name from an unfamiliar device.
-    fn ban(
+    pub(super) fn ban(
         &mut self,
         look: &Look<'_>,
         entity: &Entity,
         info: &ReasonSource,
-        length: Span,
+        (verdict, length): (Verdict, Span),
         id: DecisionId,
         out: &mut Outputs,
     ) {
-        let hash = match entity.kind {
-            EntityKind::User | EntityKind::Device => look.hashes[field_of(entity.kind)],
-            EntityKind::Ip | EntityKind::Target => None,
-        };
-        let hash = hash.filter(|_| entity.kind != EntityKind::User || look.familiar);
-        let Some(hash) = hash.filter(|_| self.bans.may_ban(entity, look.at)) else { return };
-        if is_excepted(&self.exceptions, look, entity, info) {
-            return;
-        }
+        let Some(hash) = self.bannable(look, entity, info) else { return };
         let ban = Ban {
             id: format!("{}/{id}", info.id),
             entity: entity.clone(),
-            verdict: Verdict::Block,
+            verdict,
             origin: Origin::Policy(info.id.clone()),
             code: info.code.clone(),
             reason: info.text.clone(),
@@ -167,6 +161,17 @@ impl Engine {
             expires_at: Some(look.at.after(length)),
         };
         self.bans.issue(entity_key(entity.kind, hash), ban, &mut self.timers, &mut out.bans);
+    }
+
+    /// The hash of an entity that the machine may ban for this.
+    pub(super) fn bannable(&self, look: &Look<'_>, entity: &Entity, info: &ReasonSource) -> Option<u64> {
+        let hash = match entity.kind {
+            EntityKind::User | EntityKind::Device => look.hashes[field_of(entity.kind)],
+            EntityKind::Ip | EntityKind::Target => None,
+        };
+        let hash = hash.filter(|_| entity.kind != EntityKind::User || look.familiar);
+        let hash = hash.filter(|_| self.bans.may_ban(entity, look.at))?;
+        (!is_excepted(&self.exceptions, look, entity, info)).then_some(hash)
     }
 
     fn grow_case(&mut self, rule: usize, event: &Event<'_>, look: &Look<'_>, out: &mut Vec<Case>) {

@@ -1,16 +1,17 @@
-//! Rules and limits that may hold up any number of accounts.
+//! Rules, limits and pools that may act on any number of accounts.
 
 use super::{Finding, Kind};
-use crate::engine::policy::{Effect, Mode, Policy};
+use crate::engine::policy::{Budget, Effect, Mode, Policy};
 use crate::engine::verdict::Verdict;
 
-/// Those that act by themselves, have no budget, and are not said to need none.
+/// Those that act by themselves, have no budget or one that stops nothing, and are not said to need none.
 pub(super) fn unbounded(policy: &Policy) -> Vec<Finding> {
     let limits = policy.limits.iter().filter(|limit| limit.mode == Mode::Live && limit.budget.is_none());
     let limits = limits.filter(|limit| limit.verdict >= Verdict::Challenge).map(|limit| &limit.info.id);
     let rules = policy.rules.iter().filter(|rule| rule.mode == Mode::Live && rule.budget.is_none());
     let rules = rules.filter(|rule| matches!(rule.effect, Effect::Floor(_))).map(|rule| &rule.info.id);
-    let all = limits.chain(rules).filter(|id| !policy.blast.unlimited.contains(id));
+    let pools = policy.observations.iter().filter(|pool| pool.budget.is_none()).map(|pool| &pool.info.id);
+    let all = limits.chain(rules).chain(pools).filter(|id| !policy.blast.unlimited.contains(id));
     let finding = |id: &String| Finding {
         kind: Kind::Unbounded,
         about: id.clone(),
@@ -18,7 +19,11 @@ pub(super) fn unbounded(policy: &Policy) -> Vec<Finding> {
             "should it go wrong, it acts on any number of accounts: state `guards.blast_radius`, or its own"
                 .to_owned(),
     };
-    all.map(finding).collect()
+    let idle = |budget: &Budget| {
+        let message = format!("its budget will hardly ever stop it: {}", budget.idle()?);
+        Some(Finding { kind: Kind::Unbounded, about: budget.rule.to_string(), message })
+    };
+    all.map(finding).chain(policy.blast.budgets.iter().filter_map(idle)).collect()
 }
 
 #[cfg(test)]
@@ -47,5 +52,11 @@ mod tests {
         assert_eq!(found("", own), ["hard"]);
         assert_eq!(found("", "blast_radius: { unlimited: because }, "), ["hard"]);
         assert!(found(guards, "").is_empty());
+        let pool = "observation:\n  - { id: pool, entity: user, conditions: [account.new, account.settled, account.paying], watch: 1h, times: 1, within: 1h, ban: 1h, code: C, text: t, source: s, owner: o }\n";
+        let idle = "blast_radius: { accounts: 9, share: 100, within: 1h }, ";
+        assert_eq!(found(guards, idle), ["floor"]);
+        assert_eq!(found(guards, "blast_radius: { accounts: 9, within: 1s }, "), ["floor"]);
+        assert_eq!(found(pool, own), ["hard", "pool"]);
+        assert!(found(&format!("{guards}{pool}"), "").is_empty());
     }
 }

@@ -388,6 +388,10 @@ impl Candidates for OnDisk {
         let pages = checkpoints.load(generation).map_err(|error| error.to_string())?;
         Ok((pages.meta().clone(), Box::new(pages.map(|page| page.map_err(|error| error.to_string())))))
     }
+
+    fn confirm(&mut self, generation: u64) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).confirm(generation);
+    }
 }
 
 fn leave(member: Arc<Mutex<Ownership>>) {

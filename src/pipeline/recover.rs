@@ -43,6 +43,9 @@ pub trait Candidates {
     /// # Errors
     /// It is damaged, or gone; why, in words.
     fn load(&mut self, generation: u64) -> Result<(Meta, Pages<'_>), String>;
+
+    /// The committed journal holds the record of this one.
+    fn confirm(&mut self, _generation: u64) {}
 }
 
 /// The pages of a checkpoint; an error is damage, in words.
@@ -92,6 +95,7 @@ fn from_checkpoint(
             passed("the committed journal does not hold its record".to_owned());
             continue;
         };
+        candidates.confirm(candidate.generation);
         match restore(foundry, candidates, candidate.generation) {
             Ok(replica) => {
                 tracing::info!(generation = candidate.generation, line = %replica.line, "restored from a checkpoint");

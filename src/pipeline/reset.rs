@@ -1,8 +1,8 @@
 //! Reset: state begins anew where none can be restored. What is told again is told as a new line of the journal.
 //!
 //! Bans and cases come from their topics and the commands from the beginning of theirs; the inputs of the longest window, and
-//! those whose decisions may still be revised, are applied untold. What campaigns corrected that are not found again comes
-//! from the topic of decisions. All of it is journalled in one transaction, so that a follower comes to the same state. Inputs that
+//! those whose decisions may still be revised, are applied untold. What campaigns corrected comes from the topic of
+//! decisions. All of it is journalled in one transaction, so that a follower comes to the same state. Inputs that
 //! are no longer held cannot warm anything up: decisions say `warming_up` until the window has passed.
 
 use std::collections::BTreeSet;
@@ -152,18 +152,27 @@ impl Renewal<'_> {
         Ok(())
     }
 
-    /// What campaigns changed that are not found again: a person may still say that they were honest.
+    /// What campaigns changed: a person may still say that they were honest. Also of those that are found again, for from
+    /// fewer inputs fewer corrections follow, and of what belongs to them on other targets.
     fn corrections(&mut self, logs: &mut impl Logs, now: Timestamp) -> Result<(), FollowError> {
-        let (engine, mut found) = (self.replica.scorer.engine(), Corrected::default());
-        let targets = engine.unfound_campaigns();
-        let Some(watched) = self.policy.crowds.as_ref().filter(|_| !targets.is_empty()) else {
-            return Ok(());
-        };
+        let cases = self.replica.scorer.engine().campaign_cases();
+        let policy = Arc::clone(&self.policy);
+        let Some(watched) = policy.crowds.as_ref().filter(|_| !cases.is_empty()) else { return Ok(()) };
+        let mut found = Corrected::new(&watched.campaign.info.id, now);
         // A revision is told at most so long after the event, and the first decision on it before.
-        let since = now.before(self.policy.settings.retroactive_window.plus(self.policy.settings.grace));
-        logs.decisions(since, &mut |told| found.note(told, &targets))?;
-        let corrections = found.corrections(&watched.campaign.info.id, now);
-        tracing::info!(?targets, corrections = corrections.len(), "campaigns that are not found again");
+        let since = now.before(policy.settings.retroactive_window.plus(policy.settings.grace));
+        logs.decisions(since, &mut |told| found.note(&told))?;
+        if found.is_any() {
+            logs.decisions(since, &mut |told| found.note_first(told))?;
+        }
+        let corrections = found.corrections(&cases);
+        let unknown = cases.values().filter(|is_known| !**is_known).count();
+        tracing::info!(
+            cases = cases.len(),
+            unknown,
+            corrections = corrections.len(),
+            "corrections of campaigns taken over"
+        );
         for part in corrections.chunks(CORRECTIONS_A_RECORD) {
             self.take(&Taken { corrections: part.to_vec(), ..Taken::default() });
         }

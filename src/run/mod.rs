@@ -10,6 +10,7 @@ mod reload;
 mod telling;
 mod watch;
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
@@ -19,7 +20,7 @@ use arc_swap::ArcSwap;
 use crate::cli::{RunArgs, exit};
 use crate::commands::{Failure, finish, policy, setup};
 use crate::config::Config;
-use crate::desk::{Check, Desk, ReaderTime, Readiness, Serving};
+use crate::desk::{Check, Desk, OwnCheckpoints, ReaderTime, Readiness, Serving};
 use crate::engine::Engine;
 use crate::engine::policy::Policy;
 use crate::pipeline::{CandidatePolicy, ShardError, ShardSettings, Stage, Surroundings, Wishes, run_live};
@@ -68,6 +69,7 @@ struct Service {
     policy: Arc<ArcSwap<Policy>>,
     serving: Arc<Serving>,
     readiness: Arc<Readiness>,
+    own: OwnCheckpoints,
     stop: Arc<AtomicBool>,
     accept_lost_inputs: bool,
 }
@@ -87,6 +89,7 @@ impl Service {
             policy: Arc::new(ArcSwap::new(policy)),
             serving: Arc::new(serving),
             readiness: Arc::new(readiness),
+            own: OwnCheckpoints::default(),
             stop: Arc::new(AtomicBool::new(false)),
             accept_lost_inputs: false,
         }
@@ -95,7 +98,7 @@ impl Service {
     fn run(&self, policy_dir: Option<std::path::PathBuf>) -> Result<(), Failure> {
         let desk = self.listen()?;
         if let Some(desk) = &desk {
-            tracing::info!(address = %desk.address(), "serving /metrics, /healthz, /readyz and /v1/subjects");
+            tracing::info!(address = %desk.address(), "serving /metrics, /healthz, /readyz, /v1/subjects and /v1/checkpoints");
         }
         begin::check_topics(&self.config, Engine::longest_window_of(&self.policy.load()))?;
         for check in [Check::Brokers, Check::Topics] {
@@ -119,7 +122,7 @@ impl Service {
         let turned = Box::new(move || readiness.beat());
         let mut wishes = Wishes { stop: Arc::clone(&self.stop), policies: incoming, wanted, turned };
         Watch::new(&self.config, &self.readiness, &self.stop).start().map_err(thread_failed)?;
-        let ended = self.shard(&mut wishes);
+        let ended = self.shard(&mut wishes, desk.as_ref().map(Desk::address));
         self.stop.store(true, Ordering::Relaxed);
         ended.map_err(failure)
     }
@@ -127,11 +130,12 @@ impl Service {
     fn listen(&self) -> Result<Option<Desk>, Failure> {
         let Some(address) = self.config.http.listen else { return Ok(None) };
         let (serving, readiness) = (Arc::clone(&self.serving), Arc::clone(&self.readiness));
-        let desk = Desk::start(address, &self.config.http, serving, readiness, self.measured.clone());
+        let desk =
+            Desk::start(address, &self.config.http, serving, readiness, self.measured.clone(), &self.own);
         desk.map(Some).map_err(|error| Failure::new(error.to_string()))
     }
 
-    fn shard(&self, wishes: &mut Wishes) -> Result<(), ShardError> {
+    fn shard(&self, wishes: &mut Wishes, address: Option<SocketAddr>) -> Result<(), ShardError> {
         let settings = Arc::new(ShardSettings {
             kafka: setup::kafka(&self.config),
             names: setup::topics(&self.config).names(),
@@ -153,7 +157,7 @@ impl Service {
             told: Arc::new(Mutex::new(move |report: &mut crate::pipeline::Report| telling.tell(report))),
             stage: &|stage| self.stage(&stage),
             limits: DecodeLimits { record_max, ..DecodeLimits::default() },
-            checkpoints: Some(self.checkpoints()?),
+            checkpoints: Some(self.checkpoints(address)?),
             candidate: self.candidate()?,
             probe: None,
             steps: None,
@@ -168,15 +172,21 @@ impl Service {
         Ok(Some(Watched::start(dir, every, Arc::clone(&self.stop))?))
     }
 
-    /// The checkpoints of this instance; their folder belongs to one process at a time.
-    fn checkpoints(&self) -> Result<Arc<Mutex<Checkpoints>>, ShardError> {
+    /// The checkpoints of this instance; their folder belongs to one process at a time. Who finds it taken reads there
+    /// where this process answers.
+    fn checkpoints(&self, address: Option<SocketAddr>) -> Result<Arc<Mutex<Checkpoints>>, ShardError> {
         let dir = &self.config.state.dir;
         let hint = format!("weir run, group {}", self.config.kafka.group);
-        let opened = Checkpoints::open(dir, &hint, Steps::default())?;
+        let mut opened = Checkpoints::open(dir, &hint, Steps::default())?;
         for note in opened.notes() {
             tracing::warn!(dir = %dir.display(), "{note}");
         }
-        Ok(Arc::new(Mutex::new(opened)))
+        if let Some(address) = address {
+            opened.answers_at(&format!("http://{}", from_here(address)))?;
+        }
+        let checkpoints = Arc::new(Mutex::new(opened));
+        self.own.show(Arc::clone(&checkpoints));
+        Ok(checkpoints)
     }
 
     fn stage(&self, stage: &Stage) {
@@ -204,6 +214,16 @@ impl Service {
             Stage::GaveUp(why) => readiness.fail(Check::Scoring, why.clone()),
         }
     }
+}
+
+/// The address by which this machine reaches one that is listened at.
+fn from_here(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
 }
 
 /// Waits for signals on a thread of its own.

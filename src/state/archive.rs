@@ -1,10 +1,13 @@
 //! Reads a directory of checkpoints. Takes no lock and opens no store, so it may look at a directory that another process
-//! owns. One that is removed while it is read can be read to its end; one that is removed before is an error.
+//! owns. Files of a checkpoint never change. One that is removed while it is read can be read to its end, for all its files
+//! are open from the first page on; one that is removed before that is missing, not damaged.
 
 use std::fmt::Display;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
 
 use super::error::StateError;
 use super::meta::Generation;
@@ -24,7 +27,7 @@ pub struct Archive {
 }
 
 /// A checkpoint that cannot be used, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Skipped {
     /// Its number.
     pub generation: u64,
@@ -72,6 +75,8 @@ impl Archive {
         for generation in self.generations()? {
             match self.summary(generation) {
                 Ok(summary) => complete.push(summary),
+                // Its owner removed it meanwhile.
+                Err(StateError::Missing { .. }) => {}
                 Err(error) => skipped.push(Skipped { generation, why: error.to_string() }),
             }
         }
@@ -83,6 +88,10 @@ impl Archive {
     /// # Errors
     /// It is not there, or not complete.
     pub fn summary(&self, generation: u64) -> Result<Generation, StateError> {
+        self.summarize(generation).map_err(|error| self.unless_gone(generation, error))
+    }
+
+    fn summarize(&self, generation: u64) -> Result<Generation, StateError> {
         let files = self.files(generation)?;
         let mut bytes = 0;
         for (number, path) in files.iter().enumerate() {
@@ -101,7 +110,8 @@ impl Archive {
     /// # Errors
     /// It is not there, or its first head is damaged.
     pub fn load(&self, generation: u64) -> Result<Pages, StateError> {
-        let pages = Pages::open(self.files(generation)?)?;
+        let pages =
+            Pages::open(self.files(generation)?).map_err(|error| self.unless_gone(generation, error))?;
         if pages.generation() == generation {
             return Ok(pages);
         }
@@ -146,6 +156,16 @@ impl Archive {
             }
         }
         Ok(Newest { found: None, skipped })
+    }
+
+    /// What cannot be opened since the whole checkpoint was removed meanwhile is no damage.
+    fn unless_gone(&self, generation: u64, error: StateError) -> StateError {
+        match error {
+            StateError::Io { .. } | StateError::Damaged { .. } if !self.path(generation).exists() => {
+                StateError::Missing { dir: self.dir.clone(), generation }
+            }
+            error => error,
+        }
     }
 
     /// The directory of a checkpoint.

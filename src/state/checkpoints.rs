@@ -1,11 +1,14 @@
 //! Owns a directory of checkpoints: begins, publishes, prunes.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::archive::{Archive, PARTIAL};
+use serde::{Deserialize, Serialize};
+
+use super::archive::{Archive, PARTIAL, Skipped};
 use super::error::StateError;
 use super::lock::Lock;
 use super::manifest::Manifest;
@@ -24,7 +27,30 @@ pub struct Checkpoints {
     token: Arc<()>,
     /// What was found at the start that is worth a word.
     notes: Vec<String>,
-    _lock: Lock,
+    /// Those of which this process knows that the journal holds their record.
+    confirmed: BTreeSet<u64>,
+    lock: Lock,
+}
+
+/// A checkpoint as its owner knows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owned {
+    /// What it is.
+    #[serde(flatten)]
+    pub generation: Generation,
+    /// Whether the owner knows that the committed journal holds its record: it was published, or restored from, by it.
+    pub confirmed: bool,
+}
+
+/// What the owner of a directory says is in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    /// Newest first.
+    pub checkpoints: Vec<Owned>,
+    /// What is not complete.
+    pub unusable: Vec<Skipped>,
+    /// Whether one is being written, or waits for its record to be committed.
+    pub writing: bool,
 }
 
 impl Deref for Checkpoints {
@@ -48,7 +74,8 @@ impl Checkpoints {
         let (manifest, damage) = Manifest::open(archive.dir())?;
         let notes = damage.map(|reason| format!("the manifest was damaged and is made anew: {reason}"));
         let notes = notes.into_iter().collect();
-        let mut new = Self { archive, manifest, steps, token: Arc::new(()), notes, _lock: lock };
+        let (token, confirmed) = (Arc::new(()), BTreeSet::new());
+        let mut new = Self { archive, manifest, steps, token, notes, confirmed, lock };
         new.remove_unfinished()?;
         new.reconcile()?;
         Ok(new)
@@ -94,15 +121,50 @@ impl Checkpoints {
         sync_dir(self.archive.dir())?;
         self.steps.tell(Step::Manifest);
         self.manifest.put(&generation)?;
+        self.confirmed.insert(generation.generation);
         self.steps.tell(Step::Prune);
         self.prune()?;
         Ok(generation)
+    }
+
+    /// Notes that the committed journal holds the record of a checkpoint.
+    pub fn confirm(&mut self, generation: u64) {
+        self.confirmed.insert(generation);
+    }
+
+    /// Leaves word, for those who find the directory taken, of where this process answers over HTTP.
+    ///
+    /// # Errors
+    /// The lock file cannot be written.
+    pub fn answers_at(&mut self, url: &str) -> Result<(), StateError> {
+        self.lock.answers_at(url)
+    }
+
+    /// What there is, newest first, as its owner knows it.
+    ///
+    /// # Errors
+    /// The manifest or the directory cannot be read.
+    pub fn held(&self) -> Result<Held, StateError> {
+        let (_, mut unusable) = self.archive.list()?;
+        let broken: BTreeSet<u64> = unusable.iter().map(|skipped| skipped.generation).collect();
+        let mut checkpoints = Vec::new();
+        for known in self.published()? {
+            let generation = known.generation;
+            if !self.archive.path(generation).is_dir() {
+                unusable.push(Skipped { generation, why: "its files are gone".to_owned() });
+            } else if !broken.contains(&generation) {
+                let confirmed = self.confirmed.contains(&generation);
+                checkpoints.push(Owned { generation: known, confirmed });
+            }
+        }
+        Ok(Held { checkpoints, unusable, writing: Arc::strong_count(&self.token) > 1 })
     }
 
     /// Removes all but the newest. The name goes first, so that a checkpoint is never there in part.
     fn prune(&mut self) -> Result<(), StateError> {
         for generation in self.archive.generations()?.into_iter().skip(KEEP) {
             self.manifest.remove(generation)?;
+            self.confirmed.remove(&generation);
             let (path, partial) = (self.archive.path(generation), self.archive.partial_path(generation));
             fs::rename(&path, &partial).map_err(StateError::io("renaming", &path))?;
             fs::remove_dir_all(&partial).map_err(StateError::io("removing", &partial))?;

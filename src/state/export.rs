@@ -1,12 +1,13 @@
 //! One checkpoint as one file, to carry elsewhere: a segment that is first and last at once.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::archive::Archive;
 use super::checkpoints::Checkpoints;
 use super::error::StateError;
-use super::meta::Generation;
+use super::meta::{Generation, Meta};
 use super::pages::Pages;
 use super::segment::{FORMAT, Head, SegmentWriter};
 
@@ -34,12 +35,43 @@ impl Archive {
 
 fn write(pages: Pages, to: &Path) -> Result<u64, StateError> {
     let meta = pages.meta().clone();
-    let head = Head { format: FORMAT, generation: pages.generation(), file: 0, meta: Some(meta.clone()) };
-    let mut out = SegmentWriter::create(to.to_owned(), head)?;
+    let mut out = SegmentWriter::create(to.to_owned(), head(&pages))?;
     for page in pages {
         out.page(&page?)?;
     }
     out.close(true, &meta)
+}
+
+fn head(pages: &Pages) -> Head {
+    Head { format: FORMAT, generation: pages.generation(), file: 0, meta: Some(pages.meta().clone()) }
+}
+
+impl Pages {
+    /// Writes what is left, before the first page was taken, as the bytes of the one file that [`Archive::export`] makes,
+    /// verifying it on the way.
+    ///
+    /// # Errors
+    /// The checkpoint is damaged, or `out` fails; what was written then has no foot.
+    pub fn send(self, out: impl Write) -> Result<(), StateError> {
+        let (meta, head) = (self.meta().clone(), head(&self));
+        let mut out = SegmentWriter::onto(out, PathBuf::from("the copy"), head)?;
+        for page in self {
+            out.page(&page?)?;
+        }
+        out.foot(true, &meta)
+    }
+}
+
+/// Reads a file that [`Archive::export`] or [`Pages::send`] wrote to its end; gives what the checkpoint says of itself.
+///
+/// # Errors
+/// The first damage that is found.
+pub fn verify_export(file: &Path) -> Result<Meta, StateError> {
+    let mut pages = Pages::open(vec![file.to_owned()])?;
+    while let Some(page) = pages.next().transpose()? {
+        drop(page);
+    }
+    Ok(pages.meta().clone())
 }
 
 impl Checkpoints {

@@ -26,9 +26,10 @@ mod segment;
 mod writer;
 
 pub use self::archive::{Archive, Newest, Skipped};
-pub use self::checkpoints::{Checkpoints, KEEP};
+pub use self::checkpoints::{Checkpoints, Held, KEEP, Owned};
 pub use self::error::StateError;
-pub use self::lock::holder;
+pub use self::export::verify_export;
+pub use self::lock::{Holder, holder};
 pub use self::meta::{Generation, Meta, Position};
 pub use self::pages::Pages;
 pub use self::writer::{Step, Steps, Writer, Written};

@@ -52,10 +52,10 @@ pub(super) struct Foot {
     pub(super) hash: u64,
 }
 
-/// A file that is being written.
-pub(super) struct SegmentWriter {
+/// A file that is being written, or the like of one that goes elsewhere.
+pub(super) struct SegmentWriter<W: Write = File> {
     path: PathBuf,
-    out: BufWriter<File>,
+    out: BufWriter<W>,
     head: Head,
     pages: u64,
     hash: Xxh3,
@@ -68,7 +68,26 @@ impl SegmentWriter {
     pub(super) fn create(path: PathBuf, head: Head) -> Result<Self, StateError> {
         let file = OpenOptions::new().write(true).create(true).truncate(true).open(&path);
         let file = file.map_err(StateError::io("creating", &path))?;
-        let out = BufWriter::with_capacity(BUFFER, file);
+        Self::onto(file, path, head)
+    }
+
+    /// Writes the foot and waits until the disk has it all. Gives the bytes of the file.
+    pub(super) fn close(mut self, last: bool, meta: &Meta) -> Result<u64, StateError> {
+        self.foot(last, meta)?;
+        self.sync()?;
+        Ok(self.bytes)
+    }
+
+    /// Waits until the disk has all that was handed to it.
+    pub(super) fn sync(&self) -> Result<(), StateError> {
+        self.out.get_ref().sync_all().map_err(StateError::io("syncing", &self.path))
+    }
+}
+
+impl<W: Write> SegmentWriter<W> {
+    /// Writes the head; `path` is what errors name.
+    pub(super) fn onto(out: W, path: PathBuf, head: Head) -> Result<Self, StateError> {
+        let out = BufWriter::with_capacity(BUFFER, out);
         let json = json(&head);
         let mut new = Self { path, out, head, pages: 0, hash: Xxh3::new(), bytes: 0, payload: json };
         new.put(&MAGIC)?;
@@ -106,13 +125,6 @@ impl SegmentWriter {
         &self.path
     }
 
-    /// Writes the foot and waits until the disk has it all. Gives the bytes of the file.
-    pub(super) fn close(mut self, last: bool, meta: &Meta) -> Result<u64, StateError> {
-        self.foot(last, meta)?;
-        self.sync()?;
-        Ok(self.bytes)
-    }
-
     /// Writes the foot, behind which there is nothing more.
     pub(super) fn foot(&mut self, last: bool, meta: &Meta) -> Result<(), StateError> {
         let foot = Foot {
@@ -132,11 +144,6 @@ impl SegmentWriter {
         self.put(&len.to_le_bytes())?;
         self.put(&TAIL)?;
         self.flush()
-    }
-
-    /// Waits until the disk has all that was handed to it.
-    pub(super) fn sync(&self) -> Result<(), StateError> {
-        self.out.get_ref().sync_all().map_err(StateError::io("syncing", &self.path))
     }
 
     /// Writes the payload as a record and gives its checksum.

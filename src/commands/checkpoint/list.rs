@@ -2,54 +2,79 @@
 
 use serde_json::json;
 
-use super::none_in;
+use super::Source;
 use crate::cli::{Format, exit};
 use crate::commands::table::{columns, visible};
 use crate::commands::{Failure, print};
 use crate::engine::time::Timestamp;
-use crate::state::{Archive, Generation, Skipped};
+use crate::state::{Generation, Owned, Skipped};
 
 /// Prints what there is, the newest first; what is not complete comes after it.
-pub(super) fn list(archive: &Archive, format: Format) -> Result<u8, Failure> {
-    let (complete, skipped) = archive.list()?;
-    match format {
-        Format::Json => {
-            let unusable = skipped.iter().map(|s| json!({ "generation": s.generation, "why": s.why }));
-            let dir = archive.dir().display().to_string();
-            let list = json!({
-                "state_dir": dir,
-                "checkpoints": complete,
-                "unusable": unusable.collect::<Vec<_>>(),
-            });
-            print(&format!("{list:#}\n"))?;
+pub(super) fn list(from: &Source, format: Format) -> Result<u8, Failure> {
+    match from {
+        Source::Files(archive) => {
+            let (complete, skipped) = archive.list()?;
+            print(&match format {
+                Format::Json => {
+                    let dir = archive.dir().display().to_string();
+                    let list = json!({ "state_dir": dir, "checkpoints": complete, "unusable": skipped });
+                    format!("{list:#}\n")
+                }
+                Format::Text if complete.is_empty() => format!("{}\n{}", from.none(), unusable(&skipped)),
+                Format::Text => {
+                    let rows: Vec<_> = complete.iter().map(row).collect();
+                    columns(HEADS, &rows) + &unusable(&skipped)
+                }
+            })?;
         }
-        Format::Text => print(&text(archive, &complete, &skipped))?,
+        Source::Process(_, list) => {
+            let held = &list.held;
+            print(&match format {
+                Format::Json => {
+                    let list = json!({
+                        "state_dir": list.state_dir,
+                        "checkpoints": held.checkpoints,
+                        "unusable": held.unusable,
+                        "writing": held.writing,
+                    });
+                    format!("{list:#}\n")
+                }
+                Format::Text if held.checkpoints.is_empty() => {
+                    format!("{}\n{}", from.none(), unusable(&held.unusable))
+                }
+                Format::Text => {
+                    let [a, b, c, d, e] = HEADS;
+                    let rows: Vec<_> = held.checkpoints.iter().map(owned).collect();
+                    columns([a, b, c, d, e, "in the journal"], &rows) + &unusable(&held.unusable)
+                }
+            })?;
+        }
     }
     Ok(exit::OK)
 }
 
-fn text(archive: &Archive, complete: &[Generation], skipped: &[Skipped]) -> String {
-    let mut text = match complete {
-        [] => format!("{}\n", none_in(archive)),
-        _ => columns(["checkpoint", "made at", "line", "size", "policy"], &rows(complete)),
+const HEADS: [&str; 5] = ["checkpoint", "made at", "line", "size", "policy"];
+
+fn unusable(skipped: &[Skipped]) -> String {
+    let line = |Skipped { generation, why }: &Skipped| {
+        format!("checkpoint {generation} cannot be used: {}\n", visible(why))
     };
-    for Skipped { generation, why } in skipped {
-        text += &format!("checkpoint {generation} cannot be used: {}\n", visible(why));
-    }
-    text
+    skipped.iter().map(line).collect()
 }
 
-fn rows(complete: &[Generation]) -> Vec<[String; 5]> {
-    let row = |one: &Generation| {
-        [
-            one.generation.to_string(),
-            Timestamp::from_millis(one.created_at).to_string(),
-            format!("{}/{}", one.lineage, one.seq),
-            megabytes(one.bytes),
-            one.policy.chars().take(12).collect(),
-        ]
-    };
-    complete.iter().map(row).collect()
+fn row(one: &Generation) -> [String; 5] {
+    [
+        one.generation.to_string(),
+        Timestamp::from_millis(one.created_at).to_string(),
+        format!("{}/{}", one.lineage, one.seq),
+        megabytes(one.bytes),
+        one.policy.chars().take(12).collect(),
+    ]
+}
+
+fn owned(one: &Owned) -> [String; 6] {
+    let [a, b, c, d, e] = row(&one.generation);
+    [a, b, c, d, e, if one.confirmed { "yes" } else { "not looked up" }.to_owned()]
 }
 
 /// In megabytes of a million bytes, with one decimal.

@@ -1,10 +1,10 @@
-//! Corrections that were told before state began anew, of campaigns that are not found again: whoever clears the case of
-//! one has them taken back.
+//! Corrections that were told before state began anew, of campaigns with a case that a person may decide: whoever clears
+//! it has them taken back, whether the campaign is found again, found in part, or not at all.
 //!
 //! They come from the topic of decisions, whole: a reversal tells what was decided at first. Bounded; what there is no room
 //! for is for the caller to tell. One that is corrected again here belongs to its campaign from then on.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use super::correct::Weighed;
 use super::entry::{Stand, Told};
@@ -28,12 +28,14 @@ pub struct Correction {
     pub first: Revision,
     /// The number of the revision that holds.
     pub revision: u32,
+    /// The target that the case of its campaign is about, where that is another one: the same accounts pushed both.
+    pub part_of: Option<String>,
 }
 
 /// The same as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Earlier {
-    /// Hash of the target.
+    /// Hash of the target that the case is about.
     pub(super) target: u64,
     pub(super) revision: u32,
     first: Box<[u8]>,
@@ -48,27 +50,27 @@ impl Earlier {
 }
 
 impl Engine {
-    /// Targets with a case of a campaign that was taken over and is not found again while state was warmed up.
-    pub fn unfound_campaigns(&self) -> BTreeSet<String> {
+    /// Targets with a case of a campaign that a person may decide; whether the campaign itself is known.
+    pub fn campaign_cases(&self) -> BTreeMap<String, bool> {
         let (Some(watched), Some(crowds)) = (&self.policy.crowds, &self.crowds) else {
-            return BTreeSet::new();
+            return BTreeMap::new();
         };
         let id = &watched.campaign.info.id;
         let of_campaign = |case: &&Case| case.rule == *id && case.entity.kind == EntityKind::Target;
         let targets = self.cases.decidable().filter(of_campaign).map(|case| &case.entity.value);
-        targets
-            .filter(|target| !crowds.has_campaign_on(self.seed.bytes(target.as_bytes())))
-            .cloned()
-            .collect()
+        let is_known = |target: &str| crowds.has_campaign_on(self.seed.bytes(target.as_bytes()));
+        targets.map(|target| (target.clone(), is_known(target))).collect()
     }
 
-    /// Takes over corrections that were told before state began anew. Returns for how many there was no room.
+    /// Takes over corrections that were told before state began anew, the most wanted first. Returns for how many there was
+    /// no room.
     pub fn restore_corrections(&mut self, corrections: &[Correction]) -> usize {
         let budget = self.policy.settings.retroactive_budget / BUDGET_PART;
         let Some(crowds) = &mut self.crowds else { return corrections.len() };
         let (mut refused, mut bytes) = (0, crowds.earlier_bytes());
-        for Correction { first, revision } in corrections {
-            let target = self.seed.bytes(first.event.target.as_deref().unwrap_or_default().as_bytes());
+        for Correction { first, revision, part_of } in corrections {
+            let of = part_of.as_deref().or(first.event.target.as_deref()).unwrap_or_default();
+            let target = self.seed.bytes(of.as_bytes());
             let earlier = Earlier { target, revision: *revision, first: bytes_of(&first.decision()) };
             if bytes + earlier.bytes() > budget {
                 refused += 1;

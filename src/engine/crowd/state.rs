@@ -31,7 +31,7 @@ pub(crate) struct Crowds {
     pub(super) campaigns: BTreeMap<u64, Campaign>,
     /// Campaigns with a walk under way.
     pub(super) walking: Vec<u64>,
-    /// Corrections of campaigns that are not found again, by the digest of their decision.
+    /// Corrections that were told before state began anew and not made again, by the digest of their decision.
     pub(super) earlier: BTreeMap<u64, Earlier>,
     /// Those of them that are to be taken back.
     pub(super) taking_back: VecDeque<Earlier>,

@@ -13,6 +13,12 @@ const GROWTH: f64 = 0.263_034_405_833_793_8;
 const HOUR_MOST: f64 = 2.0;
 /// So many times as many keys as usual at once are an attack, or an accident.
 const RUSH: f64 = 10.0;
+/// Frozen for more than this share of the last time (a day at a stretch, or half of each day), the baseline thaws.
+const THAWS_ABOVE: f64 = 0.5;
+/// What is usual then grows in a day as much as otherwise in an hour.
+const THAWING: f64 = GROWTH / 24.0;
+/// A window says how things stand for so long at the most, milliseconds: silence is no attack.
+const SPEAKS_FOR: f64 = HOUR as f64;
 /// Keys beyond the threshold that say nothing of a share.
 const FEW: u32 = 3;
 
@@ -35,7 +41,10 @@ pub(super) struct Group {
     pub(super) level: Option<f64>,
     /// What the counts of the present window are held against.
     pub(super) threshold: Option<f64>,
+    /// The last window looked like an attack.
     pub(super) is_frozen: bool,
+    /// For which share of the last time windows did, the older the less.
+    pub(super) frozen: f64,
     /// The hours of the week.
     pub(super) hours: Vec<Option<Hour>>,
 }
@@ -60,6 +69,7 @@ impl Group {
             level: None,
             threshold: None,
             is_frozen: false,
+            frozen: 0.0,
             hours: (0..HOURS_OF_WEEK).map(|_| None).collect(),
         }
     }
@@ -93,17 +103,25 @@ impl Group {
     /// The present window is over.
     fn turn(&mut self, spec: &PaceSpec, number: i64) {
         let passed = (number - self.window) as f64 * spec.window.millis() as f64;
+        let kept = libm::exp2(-passed / HALF_LIFE);
         self.is_frozen = self.is_attacked(spec);
-        if !self.is_frozen && self.keys > 0 {
+        self.frozen *= kept;
+        if self.is_frozen {
+            self.frozen += 1.0 - libm::exp2(-passed.min(SPEAKS_FOR) / HALF_LIFE);
+        }
+        if self.keys > 0 && (!self.is_frozen || self.thaws()) {
             self.learn(spec);
         }
-        let kept = libm::exp2(-passed / HALF_LIFE);
         self.learnt.iter_mut().for_each(|count| *count *= kept);
         self.weight *= kept;
         self.open.fill(0);
         (self.keys, self.beyond, self.window) = (0, 0, number);
         self.level = self.grown(spec, passed);
         self.threshold = self.usual(spec).map(|usual| (usual * spec.times).max(spec.least));
+    }
+
+    fn thaws(&self) -> bool {
+        self.frozen > THAWS_ABOVE
     }
 
     fn is_attacked(&self, spec: &PaceSpec) -> bool {
@@ -113,9 +131,12 @@ impl Group {
             || (self.level.is_some() && f64::from(self.keys) > RUSH * self.usual_keys.max(spec.keys / RUSH))
     }
 
-    /// Adds the window to what is known; what lies beyond the threshold as the threshold.
+    /// Adds the window to what is known; what lies beyond the threshold as the threshold. Of one that looks like an attack
+    /// only those within it, unless they are the fewer: an attack on all keys is a change of what is usual.
     fn learn(&mut self, spec: &PaceSpec) {
         let most = self.threshold.map_or(BINS - 1, |threshold| bin(threshold as u32));
+        let within = self.is_frozen && self.threshold.is_some() && self.beyond <= self.keys / 2;
+        let bins = if within { most + 1 } else { BINS };
         let hours = self.window * spec.window.millis() / HOUR;
         let week = hours.div_euclid(HOURS_OF_WEEK);
         let place = &mut self.hours[hours.rem_euclid(HOURS_OF_WEEK) as usize];
@@ -124,12 +145,13 @@ impl Group {
             hour.counts.iter_mut().for_each(|count| *count >>= 1);
             hour.week = week;
         }
-        for (number, count) in self.open.iter().enumerate().filter(|(_, count)| **count > 0) {
+        let mut keys = 0.0;
+        for (number, count) in self.open[..bins].iter().enumerate().filter(|(_, count)| **count > 0) {
+            keys += f64::from(*count);
             let number = number.min(most);
             self.learnt[number] += f64::from(*count);
             hour.counts[number] = hour.counts[number].saturating_add(*count);
         }
-        let keys = f64::from(self.keys);
         self.weight += keys;
         self.usual_keys += if self.usual_keys == 0.0 { keys } else { (keys - self.usual_keys) / 16.0 };
     }
@@ -140,7 +162,8 @@ impl Group {
             return self.level;
         }
         let now = quantile(self.learnt.iter().copied(), spec.quantile)?;
-        let most = self.level.map(|level| level * libm::exp2(GROWTH * passed / HOUR as f64));
+        let growth = if self.is_frozen { THAWING } else { GROWTH };
+        let most = self.level.map(|level| level * libm::exp2(growth * passed / HOUR as f64));
         Some(most.map_or(now, |most| now.min(most)))
     }
 
@@ -152,7 +175,9 @@ impl Group {
         let counts = hour.map(|hour| hour.counts.iter().map(|count| f64::from(*count)));
         let counts = counts.filter(|counts| counts.clone().sum::<f64>() >= spec.keys);
         let of_hour = counts.and_then(|counts| quantile(counts, spec.quantile));
-        Some(of_hour.map_or(level, |usual| usual.min(level * HOUR_MOST)))
+        // What was learnt while it thawed is no more than it has grown to.
+        let most = if self.thaws() { level } else { level * HOUR_MOST };
+        Some(of_hour.map_or(level, |usual| usual.min(most)))
     }
 }
 
@@ -235,6 +260,57 @@ mod tests {
         window(&mut group, 5, std::iter::repeat_n(9, 2_500));
         window(&mut group, 6, std::iter::repeat_n(5, 100));
         assert!(group.is_frozen);
+    }
+
+    const TEN_MINUTES: i64 = 10;
+    const DAY: i64 = 24 * 60;
+
+    /// The threshold after each of so many days, of which a window in ten is seen.
+    fn days(group: &mut Group, from: i64, days: i64, counts: impl Fn(i64) -> Vec<u32>) -> Vec<Option<f64>> {
+        let mut day = |day: i64| {
+            for minute in (0..DAY).step_by(TEN_MINUTES as usize) {
+                window(group, from + day * DAY + minute, counts(minute).into_iter());
+            }
+            group.threshold
+        };
+        (0..days).map(&mut day).collect()
+    }
+
+    #[test]
+    fn an_attack_that_never_ends_is_never_usual_and_honest_habits_are_followed_meanwhile() {
+        let mut group = learnt(5);
+        let attacked = |honest: u32| move |_| [vec![honest; 100], vec![50; 30]].concat();
+        let thresholds = days(&mut group, 5, 20, attacked(5));
+        assert_eq!(thresholds, [Some(10.0); 20]);
+        // From 5 to 8, of which 30 attackers are no part: within days, by a fifth a day at the most.
+        let thresholds = days(&mut group, 5 + 20 * DAY, 6, attacked(8));
+        assert_eq!((thresholds[0].map(|most| most <= 12.1), thresholds[5]), (Some(true), Some(16.0)));
+        assert!(group.is_frozen, "and it is said all the while");
+    }
+
+    #[test]
+    fn what_lasts_and_is_done_by_most_becomes_usual_after_a_day_by_a_fifth_a_day() {
+        let mut group = learnt(5);
+        let thresholds = days(&mut group, 5, 5, |_| vec![15; 100]);
+        let held = thresholds[0].expect("known");
+        assert!(held < 10.1, "{held} after a day: it might be an attack");
+        // 10 * 1.2^n passes 15 with the third day of thawing; then nobody is beyond it.
+        assert!(thresholds[2].is_some_and(|threshold| threshold < 15.0), "{thresholds:?}");
+        assert_eq!((thresholds[4], group.is_frozen), (Some(30.0), false), "{thresholds:?}");
+    }
+
+    #[test]
+    fn an_attack_of_less_than_half_of_each_day_teaches_nothing() {
+        let mut group = learnt(5);
+        let each_night = |minute: i64| vec![if minute < 11 * 60 { 50 } else { 5 }; 100];
+        assert_eq!(days(&mut group, 5, 12, each_night), [Some(10.0); 12]);
+    }
+
+    #[test]
+    fn ten_times_as_many_keys_are_usual_once_they_have_lasted() {
+        let mut group = learnt(5);
+        let thresholds = days(&mut group, 5, 2, |_| vec![5; 1_100]);
+        assert_eq!((thresholds, group.is_frozen), (vec![Some(10.0); 2], false));
     }
 
     /// Noon of one day of the week is three times as busy as the rest of it: that is usual then, up to twice the rest.

@@ -7,6 +7,12 @@
 //! counts beyond the threshold are learnt as the threshold; and it grows by a fifth an hour at the most. So who wants to be
 //! usual must be so for days, with more than the share of keys above the quantile. The first windows are learnt as they are.
 //!
+//! It does not stay frozen for ever. After a day at a stretch, or days of which half was frozen, it thaws: of windows that
+//! look like an attack it learns from the keys within the threshold, so that honest habits are followed while an attack goes
+//! on and on; from all, as the threshold, where most keys lie beyond it, which no minority of attackers can bring about.
+//! What is usual then grows by a fifth a day, so that an attack by most of the keys, for days, gains little by little, and a
+//! lasting rise to five times as much is usual within a week. Decisions say `approximate` meanwhile.
+//!
 //! Memory: 1.1 KB for each action, and 0.6 KB for each of its hours of the week; 16 actions, so 1.6 MB for each signal.
 
 mod group;
@@ -58,7 +64,7 @@ pub(crate) struct Baseline {
 pub(crate) struct Noted {
     /// The key's count over the threshold; `None` while too little is known.
     pub(crate) pace: Option<f64>,
-    /// The last window was not learnt from.
+    /// The last window looked like an attack, and was not learnt from, or only in part.
     pub(crate) is_frozen: bool,
 }
 

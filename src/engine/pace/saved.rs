@@ -7,7 +7,20 @@ use crate::engine::cut::{Damaged, Reader, Saved, Writer, saved};
 
 saved!(Hour { week, counts });
 
-saved!(Group { window, open, keys, beyond, learnt, weight, usual_keys, level, threshold, is_frozen, hours });
+saved!(Group {
+    window,
+    open,
+    keys,
+    beyond,
+    learnt,
+    weight,
+    usual_keys,
+    level,
+    threshold,
+    is_frozen,
+    frozen,
+    hours
+});
 
 impl Saved for Baseline {
     fn save(&self, to: &mut Writer) {

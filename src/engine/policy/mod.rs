@@ -433,6 +433,8 @@ pub struct Observation {
     pub ban: Span,
     /// Memory: the most entities it keeps.
     pub entities_max: usize,
+    /// How many it may ban: an index into [`BlastRadius::budgets`].
+    pub budget: Option<usize>,
 }
 
 /// A standing exemption.

@@ -1,6 +1,6 @@
 //! What follows from a verdict: limits count, refusals cost, cases grow, watches ban.
 
-use super::judge::{Fired, Judged};
+use super::judge::{Fired, Judged, demand};
 use super::look::{LimitLook, Look, counts};
 use super::share::in_force;
 use super::{Answer, Hint, Model};
@@ -9,7 +9,7 @@ use crate::engine::case::{Case, CaseStatus};
 use crate::engine::decision::{DecisionId, ReasonSource};
 use crate::engine::entity::{Entity, EntityKind};
 use crate::engine::event::Event;
-use crate::engine::policy::FallBack;
+use crate::engine::policy::{FallBack, Observation};
 use crate::engine::time::Span;
 use crate::engine::verdict::Verdict;
 
@@ -25,7 +25,7 @@ impl Model {
     pub(super) fn act(
         &mut self,
         hand: &Hand<'_>,
-        judged: &Judged,
+        judged: &mut Judged,
         fired: &[Fired],
         pools: &[[Option<bool>; 3]],
         answer: &mut Answer,
@@ -41,7 +41,7 @@ impl Model {
         }
         let bound = hand.look.binding.as_ref().is_some_and(|binding| binding.verdict >= Verdict::Reject);
         if !hand.look.trusted && !bound {
-            self.observe(hand, pools, answer);
+            self.observe(hand, pools, judged, answer);
         }
     }
 
@@ -72,6 +72,9 @@ impl Model {
         let Some(entity) = policy.limits[limit].penalty.and_then(|kind| entity(pays(kind), hand)) else {
             return;
         };
+        if self.fallen(policy.limits[limit].budget, hand).is_some() {
+            return;
+        }
         if !self.bans.may_ban(&entity, hand.look.at) {
             return;
         }
@@ -86,33 +89,29 @@ impl Model {
             person.stand(number, hand.look.at.after(step.length));
         }
         if step.verdict == Verdict::Block {
-            self.ban(&entity, &step.info, step.length, hand, answer);
+            self.ban(&entity, &step.info, (Verdict::Block, step.length), hand, answer);
         }
         if step.case {
             self.add_case(&step.info, "ban for good", entity, hand, answer);
         }
     }
 
-    /// A ban by the machine: of users and devices only, and not for what a person has pardoned.
+    /// A ban by the machine.
     fn ban(
         &mut self,
         whom: &Entity,
         info: &ReasonSource,
-        length: Span,
+        (verdict, length): (Verdict, Span),
         hand: &Hand<'_>,
         answer: &mut Answer,
     ) {
-        let may = match whom.kind {
-            EntityKind::User => !hand.look.unfamiliar,
-            kind => kind == EntityKind::Device,
-        };
-        if !may || !self.bans.may_ban(whom, hand.look.at) || self.is_excepted(whom, info, hand) {
+        if !self.may_ban(whom, info, hand) {
             return;
         }
         let ban = Ban {
             id: format!("{}/{}", info.id, hand.id),
             entity: whom.clone(),
-            verdict: Verdict::Block,
+            verdict,
             origin: Origin::Policy(info.id.clone()),
             code: info.code.clone(),
             reason: info.text.clone(),
@@ -120,6 +119,15 @@ impl Model {
             expires_at: Some(hand.look.at.after(length)),
         };
         self.bans.issue(ban, &mut answer.bans);
+    }
+
+    /// Users and devices only, and not for what a person has pardoned.
+    fn may_ban(&self, whom: &Entity, info: &ReasonSource, hand: &Hand<'_>) -> bool {
+        let may = match whom.kind {
+            EntityKind::User => !hand.look.unfamiliar,
+            kind => kind == EntityKind::Device,
+        };
+        may && self.bans.may_ban(whom, hand.look.at) && !self.is_excepted(whom, info, hand)
     }
 
     fn grow_case(&mut self, rule: usize, hand: &Hand<'_>, answer: &mut Answer) {
@@ -177,9 +185,13 @@ impl Model {
 
     /// Whether a rule only tells what it would have done, for it has held up too many.
     fn is_shadowed(&self, budget: Option<usize>, hand: &Hand<'_>) -> bool {
-        let budget = budget.map(|number| &self.policy.blast.budgets[number]);
-        let fallen = budget.and_then(|budget| self.radius.fallen(budget, hand.look.at, hand.hint));
-        fallen.is_some_and(|(then, _)| then == FallBack::Shadow)
+        self.fallen(budget, hand) == Some(FallBack::Shadow)
+    }
+
+    /// What it does instead, when it has held up too many.
+    fn fallen(&self, budget: Option<usize>, hand: &Hand<'_>) -> Option<FallBack> {
+        let budget = &self.policy.blast.budgets[budget?];
+        self.radius.fallen(budget, hand.look.at, hand.hint).map(|(then, _)| then)
     }
 
     /// Whether a person asked that a rule, pool or step does nothing to an entity.
@@ -188,7 +200,13 @@ impl Model {
         on.any(|exception| exception.covers(&info.id, hand.look.at))
     }
 
-    fn observe(&mut self, hand: &Hand<'_>, pools: &[[Option<bool>; 3]], answer: &mut Answer) {
+    fn observe(
+        &mut self,
+        hand: &Hand<'_>,
+        pools: &[[Option<bool>; 3]],
+        judged: &mut Judged,
+        answer: &mut Answer,
+    ) {
         let policy = std::sync::Arc::clone(&self.policy);
         for (pool, holds) in policy.observations.iter().zip(pools) {
             let Some(entity) = entity(pool.entity, hand) else { continue };
@@ -198,12 +216,46 @@ impl Model {
             let due = watch.note(pool, holds.map(|holds| holds == Some(true)), hand.look.at);
             let told =
                 hand.hint.bans.is_some_and(|bans| bans.contains(&format!("{}/{}", pool.info.id, hand.id)));
+            let budget = pool.budget.map(|number| &policy.blast.budgets[number]);
+            // One that has fallen back tells no ban, but its guard.
+            let told = told || budget.is_some_and(|budget| hand.hint.names(&budget.info.id));
             let ban = if watch.unsure && hand.hint.bans.is_some() { told } else { due };
             if ban {
                 self.watches.remove(&key);
-                self.ban(&entity, &pool.info, pool.ban, hand, answer);
+                self.ban_by_pool(pool, &entity, (hand, judged), answer);
             }
         }
+    }
+
+    /// A ban by a pool, within its budget.
+    fn ban_by_pool(
+        &mut self,
+        pool: &Observation,
+        entity: &Entity,
+        (hand, judged): (&Hand<'_>, &mut Judged),
+        answer: &mut Answer,
+    ) {
+        if !self.may_ban(entity, &pool.info, hand) {
+            return;
+        }
+        let policy = std::sync::Arc::clone(&self.policy);
+        let budget = pool.budget.map(|number| &policy.blast.budgets[number]);
+        let then =
+            budget.and_then(|budget| self.spend_on_ban(budget, entity, hand, &mut judged.expected, answer));
+        let verdict = match then {
+            None => Verdict::Block,
+            Some(FallBack::Shadow) => {
+                judged.expected.shadow.push(demand(&pool.info.id, Verdict::Block));
+                return;
+            }
+            Some(FallBack::Hold)
+                if hand.look.binding.as_ref().is_some_and(|b| b.verdict >= Verdict::Hold) =>
+            {
+                return;
+            }
+            Some(FallBack::Hold) => Verdict::Hold,
+        };
+        self.ban(entity, &pool.info, (verdict, pool.ban), hand, answer);
     }
 }
 

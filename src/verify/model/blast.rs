@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::act::Hand;
-use super::judge::Judged;
+use super::expected::{Expected, ExpectedReason};
+use super::judge::{Judged, adds};
+use super::range::Range;
 use super::{Answer, Hint, Model};
 use crate::engine::blast::{FellBack, proposal};
 use crate::engine::entity::{Entity, EntityKind};
@@ -45,6 +47,28 @@ impl Radius {
         (window.over && window.runs(budget, at)).then_some((budget.then, window.accounts.len() as f64))
     }
 
+    /// Whether one account more is more than a budget allows: then its rule has fallen back. `guessed`: whether it was held
+    /// up is not known.
+    fn overdrawn(&mut self, budget: &Budget, account: &Entity, hand: &Hand<'_>, guessed: bool) -> bool {
+        let window = self.windows.entry(budget.rule.to_string()).or_default();
+        if !window.runs(budget, hand.look.at) {
+            *window = Window { begun: hand.look.at, unsure: window.unsure, ..Window::default() };
+        }
+        window.unsure |= guessed;
+        let full = window.accounts.len() as u64 >= budget.accounts;
+        let is_new = !window.accounts.contains(&account.to_string());
+        // How many are active is an estimate that only the engine has.
+        let follows = window.unsure || (budget.share > 0.0 && full);
+        let over = if follows { hand.hint.names(&budget.info.id) } else { full && is_new };
+        window.over |= over;
+        over
+    }
+
+    fn note(&mut self, budget: &Budget, account: &Entity) {
+        let window = self.windows.entry(budget.rule.to_string()).or_default();
+        window.accounts.insert(account.to_string());
+    }
+
     /// Another policy: windows go by rule, and are open again where the budget is another one.
     pub(super) fn carry(&mut self, old: &Policy, new: &Policy) {
         let of = |policy: &Policy, rule: &str| {
@@ -68,40 +92,47 @@ impl Model {
             judged.touched.iter().map(|number| &policy.blast.budgets[*number]).collect();
         let Some(account) = account(hand) else { return false };
         let guessed = judged.expected.followed > 0 && hand.hint.told.is_none();
-        let mut fell = Vec::new();
-        for budget in &budgets {
-            let window = self.radius.windows.entry(budget.rule.to_string()).or_default();
-            if !window.runs(budget, hand.look.at) {
-                *window = Window { begun: hand.look.at, unsure: window.unsure, ..Window::default() };
-            }
-            window.unsure |= guessed;
-            let full = window.accounts.len() as u64 >= budget.accounts;
-            let is_new = !window.accounts.contains(&account.to_string());
-            // How many are active is an estimate that only the engine has.
-            let follows = window.unsure || (budget.share > 0.0 && full);
-            let names = |id: &str| {
-                hand.hint.told.is_some_and(|told| told.reasons.iter().any(|reason| reason.id == id))
-            };
-            let over = if follows { names(&budget.info.id) } else { full && is_new };
-            if over {
-                window.over = true;
-                fell.push((*budget, window.begun, window.accounts.len() as u64));
-            }
-        }
+        let mut fell = budgets.clone();
+        fell.retain(|budget| self.radius.overdrawn(budget, &account, hand, guessed));
         if fell.is_empty() {
-            for budget in budgets {
-                let window = self.radius.windows.entry(budget.rule.to_string()).or_default();
-                window.accounts.insert(account.to_string());
-            }
+            budgets.into_iter().for_each(|budget| self.radius.note(budget, &account));
             return false;
         }
-        for (budget, begun, accounts) in fell {
-            let until = begun.after(budget.within);
-            let fell = FellBack { rule: budget.rule.clone(), then: budget.then, accounts, until };
-            let proposal = proposal(&fell, budget.within);
-            self.add_case(&budget.info, &proposal, account.clone(), hand, answer);
-        }
+        fell.into_iter().for_each(|budget| self.fall_back(budget, &account, hand, answer));
         true
+    }
+
+    /// Notes whom a pool bans; what it does instead, when its budget is spent, and then its guard is named.
+    pub(super) fn spend_on_ban(
+        &mut self,
+        budget: &Budget,
+        whom: &Entity,
+        hand: &Hand<'_>,
+        expected: &mut Expected,
+        answer: &mut Answer,
+    ) -> Option<FallBack> {
+        let guessed = expected.followed > 0 && hand.hint.told.is_none();
+        if self.radius.fallen(budget, hand.look.at, hand.hint).is_none() {
+            if !self.radius.overdrawn(budget, whom, hand, guessed) {
+                self.radius.note(budget, whom);
+                return None;
+            }
+            self.fall_back(budget, whom, hand, answer);
+        }
+        let (then, accounts) = self.radius.fallen(budget, hand.look.at, hand.hint)?;
+        let (value, thresholds) = (Some(Range::exact(accounts)), vec![budget.accounts as f64]);
+        let reason = ExpectedReason { value, thresholds, ..adds(&budget.info.id, 0) };
+        expected.reasons.insert(expected.reasons.len().saturating_sub(1), reason);
+        Some(then)
+    }
+
+    /// Tells that a rule has fallen back.
+    fn fall_back(&mut self, budget: &Budget, account: &Entity, hand: &Hand<'_>, answer: &mut Answer) {
+        let Some(window) = self.radius.windows.get(&*budget.rule) else { return };
+        let (until, accounts) = (window.begun.after(budget.within), window.accounts.len() as u64);
+        let fell = FellBack { rule: budget.rule.clone(), then: budget.then, accounts, until };
+        let proposal = proposal(&fell, budget.within);
+        self.add_case(&budget.info, &proposal, account.clone(), hand, answer);
     }
 }
 

@@ -282,10 +282,10 @@ fn by_address(policy: &Policy, rule: &LimitRule) -> bool {
         && !has(|field| matches!(field, KeyField::User | KeyField::Device))
 }
 
-fn adds(id: &str, points: i32) -> ExpectedReason {
+pub(super) fn adds(id: &str, points: i32) -> ExpectedReason {
     ExpectedReason { id: id.to_owned(), points, verdict: None, value: None, thresholds: Vec::new() }
 }
 
-fn demand(id: &str, verdict: Verdict) -> ExpectedReason {
+pub(super) fn demand(id: &str, verdict: Verdict) -> ExpectedReason {
     ExpectedReason { verdict: Some(verdict), ..adds(id, 0) }
 }

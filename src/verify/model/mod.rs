@@ -70,6 +70,13 @@ pub struct Hint<'h> {
     pub bans: Option<&'h BTreeSet<String>>,
 }
 
+impl Hint<'_> {
+    /// Whether the decision that was told gives this as a reason.
+    fn names(&self, id: &str) -> bool {
+        self.told.is_some_and(|told| told.reasons.iter().any(|reason| reason.id == id))
+    }
+}
+
 /// What must come of one input.
 #[derive(Debug)]
 pub struct Answer {

@@ -345,7 +345,7 @@ impl Model {
         while self.spend(&hand, &judged, answer) {
             judged = self.judged(&hand, &fired, by_limits);
         }
-        self.act(&hand, &judged, &fired, &pools, answer);
+        self.act(&hand, &mut judged, &fired, &pools, answer);
         if judged.rules_ran {
             doubtful.into_iter().for_each(|rule| self.doubt_case(rule, &hand));
         }

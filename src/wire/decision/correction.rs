@@ -65,6 +65,10 @@ pub struct CorrectionRecord {
     pub effective_at: EpochMillis,
     /// When the log took the event.
     pub append_time: EpochMillis,
+    /// The target that the campaign's case is about, where that is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(example = &"post-8")]
+    pub part_of: Option<String>,
 }
 
 impl CorrectionRecord {
@@ -87,6 +91,7 @@ impl CorrectionRecord {
             occurred_at: first.occurred_at,
             effective_at: first.effective_at,
             append_time: first.append_time,
+            part_of: None,
         }
     }
 
@@ -123,6 +128,7 @@ impl CorrectionRecord {
             revisable_until: told.revisable_until.into(),
         };
         let (topic, append_time) = (told.source.topic.clone(), told.append_time.into());
-        Some(Correction { first: Revision { event, topic, append_time, judgement }, revision: self.revision })
+        let first = Revision { event, topic, append_time, judgement };
+        Some(Correction { first, revision: self.revision, part_of: self.part_of.clone() })
     }
 }

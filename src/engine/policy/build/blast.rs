@@ -1,4 +1,4 @@
-//! Budgets: how many accounts each rule and limit may hold up.
+//! Budgets: how many accounts each rule and limit may hold up, and each pool ban.
 
 use std::sync::Arc;
 
@@ -7,9 +7,11 @@ use super::quantity::{window, within};
 use super::{Workshop, check_code};
 use crate::engine::blast::ACCOUNTS_MAX;
 use crate::engine::decision::ReasonSource;
+use crate::engine::policy::blast::idle;
 use crate::engine::policy::problem::Report;
 use crate::engine::policy::raw::RawBlastRadius;
 use crate::engine::policy::reader::At;
+use crate::engine::policy::source::Position;
 use crate::engine::policy::{Budget, FallBack, Mode};
 use crate::engine::time::Span;
 use crate::engine::verdict::Verdict;
@@ -28,7 +30,7 @@ pub(super) struct Defaults {
     text: String,
 }
 
-/// A rule or limit as far as its budget goes.
+/// A rule, limit or pool as far as its budget goes.
 pub(super) struct Holds<'a> {
     pub(super) id: &'a At<String>,
     pub(super) mode: Mode,
@@ -55,13 +57,26 @@ pub(super) fn defaults(draft: &Draft, report: &Report<'_>) -> Defaults {
         report.error(at, "a budget is so many `accounts` `within` a time: state both, or neither");
     }
     raw.code.iter().for_each(|code| check_code(code, report));
-    Defaults {
+    let made = Defaults {
         accounts: raw.accounts.as_ref().and_then(|accounts| number(accounts, report)),
         share: raw.share.as_ref().and_then(|share| part(share, report)).unwrap_or(0.0),
         within: raw.within.as_ref().and_then(|time| window(time, report)),
         then: raw.then.as_ref().map(|word| word.value.meaning()).unwrap_or_default(),
         code: raw.code.as_ref().map_or(CODE, |code| code.value.as_str()).to_owned(),
         text: raw.text.as_ref().map_or(TEXT, |text| text.value.as_str()).to_owned(),
+    };
+    let idle =
+        made.accounts.zip(made.within).and_then(|(accounts, within)| idle(accounts, made.share, within));
+    warn_idle(idle, at, report);
+    made
+}
+
+/// A budget that stops nothing is none.
+fn warn_idle(why: Option<String>, at: Position, report: &Report<'_>) {
+    if let Some(why) = why {
+        let message = format!("this budget will hardly ever stop anything: {why}");
+        let suggestion = "a rule gone wrong is stopped by a share of a few percent, within an hour or more";
+        report.warn(at, message, Some(suggestion.into()));
     }
 }
 
@@ -79,7 +94,7 @@ fn part(percent: &At<f64>, report: &Report<'_>) -> Option<f64> {
 }
 
 impl Workshop<'_> {
-    /// The budget of a rule or limit: its own, else that of the guards where it holds.
+    /// The budget of a rule, limit or pool: its own, else that of the guards where it holds.
     pub(super) fn budget(&mut self, raw: Option<&At<RawBlastRadius>>, of: &Holds<'_>) -> Option<usize> {
         let Some(written) = raw else {
             return if of.by_default { self.add_budget(of, &RawBlastRadius::default()) } else { None };
@@ -102,6 +117,8 @@ impl Workshop<'_> {
             return None;
         }
         let budget = self.add_budget(of, &written.value);
+        let made = budget.map(|number| &self.blast.budgets[number]);
+        warn_idle(made.and_then(Budget::idle), written.at, self.report);
         if budget.is_none() && of.mode == Mode::Live && self.report.is_clean() {
             let message = format!("the budget of `{}` needs `accounts` and `within`", of.id.value);
             let suggestion = "write `{ accounts: 1000, within: 1h }`, or state them in `guards.blast_radius`";

@@ -1,5 +1,6 @@
 //! Observation pools and standing exemptions.
 
+use super::blast::Holds;
 use super::condition::Reads;
 use super::quantity::{number_or, positive_span, window, within};
 use super::{About, Workshop};
@@ -10,6 +11,7 @@ use crate::engine::policy::raw::{Cel, RawExemption, RawObservation};
 use crate::engine::policy::reader::At;
 use crate::engine::policy::{Exemption, Mode, Observation};
 use crate::engine::time::Timestamp;
+use crate::engine::verdict::Verdict;
 
 impl Workshop<'_> {
     pub(super) fn pools(&mut self, raw: &[RawObservation]) -> Vec<Observation> {
@@ -39,6 +41,14 @@ impl Workshop<'_> {
         };
         let info = self.about(&about, &family_name.value);
         family?;
+        let holds = Holds {
+            id: &raw.id,
+            mode: Mode::Live,
+            family: &family_name.value,
+            strongest: Some(Verdict::Block),
+            by_default: true,
+        };
+        let budget = self.budget(raw.blast_radius.as_ref(), &holds);
         Some(Observation {
             info,
             entity: entity?,
@@ -48,6 +58,7 @@ impl Workshop<'_> {
             within: span?,
             ban: ban?,
             entities_max,
+            budget,
         })
     }
 

@@ -56,6 +56,8 @@ pub struct RawRate {
     /// It is unknown before so many keys were learnt from. Default 1000.
     pub keys: Option<At<i64>>,
     /// Windows in which a larger share of the keys, in percent, is beyond the threshold are not learnt from. Default 2.
+    /// After a day of nothing but such windows the keys within the threshold are learnt from again, or all as the threshold
+    /// where most are beyond it, and what is usual grows by a fifth a day at the most.
     pub freeze_above: Option<At<f64>>,
 }
 
@@ -276,6 +278,8 @@ pub struct RawObservation {
     pub ban: At<Duration>,
     /// The most entities it keeps. Default 100,000.
     pub entities_max: Option<At<i64>>,
+    /// How many it may ban before it falls back by itself. Default: as in `guards`.
+    pub blast_radius: Option<At<RawBlastRadius>>,
     /// Evidence family of its reason. Default account.
     pub family: Option<At<String>>,
     /// Public code, upper case.

@@ -176,13 +176,13 @@ pub struct RawPenaltyStep {
 pub struct RawGuards {
     /// An address with many settled accounts behind it is an exit, not a culprit.
     pub shared_address: Option<RawSharedAddress>,
-    /// How many accounts each limit with challenge or stronger, and each rule with a verdict of its own, may hold up
-    /// before it falls back by itself. Default: any number.
+    /// How many accounts each limit with challenge or stronger, and each rule with a verdict of its own, may hold up, and
+    /// each observation pool may ban, before it falls back by itself. Default: any number.
     pub blast_radius: Option<At<RawBlastRadius>>,
 }
 
-/// How many accounts may be held up before a rule falls back by itself. What a rule or limit leaves out is as in
-/// `guards.blast_radius`.
+/// How many accounts may be held up before a rule falls back by itself. What a rule, limit or pool leaves out is as in
+/// `guards.blast_radius`. Penalty steps need none: a limit that has fallen back costs no points.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawBlastRadius {
@@ -190,11 +190,13 @@ pub struct RawBlastRadius {
     pub accounts: Option<At<i64>>,
     /// ... or this share, in percent, of the accounts active in a day, if that is more (100,000 at most). Default: none.
     pub share: Option<At<f64>>,
-    /// Within this time, which begins with the first of them; the rule acts again when it is over.
+    /// Within this time, which begins with the first of them; the rule acts again when it is over. Such windows follow each
+    /// other: of any time of this length, up to twice as many accounts may be held up, half of them at the end of one
+    /// window and half at the beginning of the next. Halve `accounts` where that is too many.
     pub within: Option<At<Duration>>,
-    /// What the rule does for the rest of that time. Default shadow.
+    /// What the rule does for the rest of that time: `shadow`, the default, or `hold`, which of a pool are bans that hold.
     pub then: Option<At<RawFallBack>>,
-    /// Any number, and why; of a rule or limit, instead of all others.
+    /// Any number, and why; of a rule, limit or pool, instead of all others.
     pub unlimited: Option<At<String>>,
     /// Public code, upper case; of `guards` only. Default BLAST_RADIUS.
     pub code: Option<At<String>>,
