@@ -306,7 +306,7 @@ mod tests {
         let (of_pool, others): (Vec<&Member>, Vec<&Member>) =
             last.members.iter().partition(|member| member.traits.user < 1000);
         assert!(of_pool.iter().copied().filter(back).count() >= 18);
-        assert!(!others.iter().any(|member| back(&member)));
+        assert!(!others.iter().any(back));
     }
 
     #[test]
