@@ -1,19 +1,24 @@
-//! One `GET` over plain HTTP/1.1: a status and a body that is read as it comes, its end told from a connection that broke.
+//! One `GET` over plain HTTP/1.1: a status, and a body that is read as it comes.
 
-use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::future::{Future, poll_fn};
+use std::io::{self, ErrorKind, Read};
+use std::pin::Pin;
 use std::time::Duration;
 
+use hyper::body::{Body, Bytes, Incoming};
+use hyper::client::conn::http1::handshake;
+use hyper::header::{AUTHORIZATION, CONNECTION, HOST};
+use hyper::{Request, Uri};
+use hyper_util::rt::TokioIo;
 use secrecy::{ExposeSecret, SecretString};
+use tokio::net::TcpStream;
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::timeout;
 
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(5);
 /// How long nothing may come.
 const SILENCE: Duration = Duration::from_secs(60);
-/// Most bytes of a head.
-const HEAD_MAX: u64 = 64 << 10;
-/// Most bytes of a line that tells how long a chunk is.
-const CHUNK_LINE_MAX: u64 = 1 << 10;
 
 /// Whom to ask: `http://HOST:PORT`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,42 +33,36 @@ impl Server {
     /// # Errors
     /// In words.
     pub(super) fn parse(url: &str) -> Result<Self, String> {
-        let Some(rest) = url.strip_prefix("http://") else {
-            return Err(format!(
-                "`{url}` is not of the form http://HOST:PORT (weir speaks no TLS over HTTP itself)"
-            ));
-        };
-        let host = rest.strip_suffix('/').unwrap_or(rest);
-        let name =
-            host.rsplit_once(':').filter(|(name, port)| !name.is_empty() && port.parse::<u16>().is_ok());
-        if name.is_none() || !host.chars().all(|c| c.is_ascii_alphanumeric() || "[]:.-_".contains(c)) {
-            return Err(format!("`{url}` is not of the form http://HOST:PORT"));
+        let uri = url.parse::<Uri>().ok().filter(|uri| uri.path() == "/" && uri.query().is_none());
+        let authority = uri.as_ref().and_then(Uri::authority).filter(|authority| {
+            !authority.host().is_empty() && authority.port().is_some() && !authority.as_str().contains('@')
+        });
+        let plain = uri.as_ref().and_then(Uri::scheme_str) == Some("http");
+        match authority.filter(|_| plain) {
+            Some(authority) => Ok(Self { host: authority.as_str().to_owned() }),
+            None => Err(format!(
+                "`{url}` is not of the form http://HOST:PORT (without TLS, which weir does not speak here)"
+            )),
         }
-        Ok(Self { host: host.to_owned() })
     }
 
     /// Asks for a path.
     pub(super) fn get(&self, path: &str, token: Option<&SecretString>) -> io::Result<Answer> {
-        let mut stream = self.connect()?;
-        stream.set_read_timeout(Some(SILENCE))?;
-        stream.set_write_timeout(Some(CONNECT))?;
-        let shown = token
-            .map(|token| format!("Authorization: Bearer {}\r\n", token.expose_secret()))
-            .unwrap_or_default();
-        let host = &self.host;
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\n{shown}Connection: close\r\n\r\n")?;
-        Answer::read(BufReader::new(stream))
-    }
-
-    fn connect(&self) -> io::Result<TcpStream> {
-        let mut last = io::Error::new(ErrorKind::NotFound, "its name is not known");
-        for address in self.host.to_socket_addrs()? {
-            match TcpStream::connect_timeout(&address, CONNECT) {
-                Ok(stream) => return Ok(stream),
-                Err(error) => last = error,
-            }
+        let mut request = Request::get(path).header(HOST, &self.host).header(CONNECTION, "close");
+        if let Some(token) = token {
+            request = request.header(AUTHORIZATION, format!("Bearer {}", token.expose_secret()));
         }
-        Err(last)
+        let request = request.body(String::new()).map_err(io::Error::other)?;
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let stream = runtime.block_on(within(CONNECT, TcpStream::connect(&self.host)))??;
+        let response = runtime.block_on(within(SILENCE, async {
+            let (mut sender, connection) = handshake(TokioIo::new(stream)).await?;
+            // It goes on while the answer is read; what goes wrong with it, the answer tells.
+            tokio::spawn(connection);
+            sender.send_request(request).await
+        }))?;
+        let (head, body) = response.map_err(io::Error::other)?.into_parts();
+        Ok(Answer { status: head.status.as_u16(), body, part: Bytes::new(), runtime })
     }
 }
 
@@ -73,96 +72,58 @@ impl std::fmt::Display for Server {
     }
 }
 
-/// What came back; its body is read from it.
-pub(super) struct Answer<R = TcpStream> {
+/// What came back; its body is read from it. A connection that breaks off before the end is an error.
+pub(super) struct Answer {
     pub(super) status: u16,
-    from: BufReader<R>,
-    left: Left,
+    body: Incoming,
+    /// What came of the body and is not read yet.
+    part: Bytes,
+    runtime: Runtime,
 }
 
-/// What is left of a body.
-#[derive(Clone, Copy)]
-enum Left {
-    /// So many bytes of a body whose length was told.
-    Bytes(u64),
-    /// So many bytes of a chunk, after which another one follows.
-    Chunk(u64),
-    /// Before the first chunk.
-    Chunks,
-}
-
-impl<R: Read> Answer<R> {
-    fn read(mut from: BufReader<R>) -> io::Result<Self> {
-        let mut head = (&mut from).take(HEAD_MAX);
-        let first = line(&mut head)?;
-        let status = first.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3)?.parse().ok());
-        let status = status.ok_or_else(|| broken("it does not speak HTTP/1.1"))?;
-        let mut left = Left::Bytes(0);
-        loop {
-            let line = line(&mut head)?;
-            let Some((name, value)) = line.split_once(':') else { break };
-            match (name.to_ascii_lowercase().as_str(), value.trim()) {
-                ("content-length", bytes) => {
-                    left = Left::Bytes(bytes.parse().map_err(|_| broken("its content-length is no number"))?);
-                }
-                ("transfer-encoding", "chunked") => left = Left::Chunks,
-                _ => {}
+impl Read for Answer {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        while self.part.is_empty() {
+            let next = poll_fn(|context| Pin::new(&mut self.body).poll_frame(context));
+            match self.runtime.block_on(within(SILENCE, next))? {
+                None => return Ok(0),
+                Some(frame) => self.part = frame.map_err(io::Error::other)?.into_data().unwrap_or_default(),
             }
         }
-        Ok(Self { status, from, left })
-    }
-
-    /// The length of the next chunk; 0 at the end.
-    fn next_chunk(&mut self) -> io::Result<u64> {
-        let mut from = (&mut self.from).take(CHUNK_LINE_MAX);
-        if matches!(self.left, Left::Chunk(_)) && !line(&mut from)?.is_empty() {
-            return Err(broken("a chunk is longer than was said"));
-        }
-        let line = line(&mut from)?;
-        let digits = line.split(';').next().unwrap_or_default();
-        u64::from_str_radix(digits.trim(), 16).map_err(|_| broken("the length of a chunk is no number"))
+        let bytes = self.part.split_to(self.part.len().min(into.len()));
+        into[..bytes.len()].copy_from_slice(&bytes);
+        Ok(bytes.len())
     }
 }
 
-impl<R: Read> Read for Answer<R> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if let Left::Chunks | Left::Chunk(0) = self.left {
-            self.left = match self.next_chunk()? {
-                0 => Left::Bytes(0),
-                bytes => Left::Chunk(bytes),
-            };
-        }
-        let (Left::Bytes(left) | Left::Chunk(left)) = self.left else { return Ok(0) };
-        let most = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-        let read = self.from.read(&mut into[..most])?;
-        if read == 0 && most > 0 {
-            return Err(broken("the connection broke off"));
-        }
-        let left = left - read as u64;
-        self.left = if let Left::Bytes(_) = self.left { Left::Bytes(left) } else { Left::Chunk(left) };
-        Ok(read)
-    }
-}
-
-/// One line without its end; an end of the input before that is an error.
-fn line(from: &mut impl BufRead) -> io::Result<String> {
-    let mut text = Vec::new();
-    from.read_until(b'\n', &mut text)?;
-    let text = text.strip_suffix(b"\n").ok_or_else(|| broken("the connection broke off"))?;
-    let text = text.strip_suffix(b"\r").unwrap_or(text);
-    String::from_utf8(text.to_vec()).map_err(|_| broken("its head is not text"))
-}
-
-fn broken(what: &'static str) -> io::Error {
-    io::Error::new(ErrorKind::InvalidData, what)
+/// What comes within a time.
+async fn within<T>(time: Duration, what: impl Future<Output = T>) -> io::Result<T> {
+    let late = |_| io::Error::new(ErrorKind::TimedOut, format!("nothing came for {} s", time.as_secs()));
+    timeout(time, what).await.map_err(late)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::{BufRead, BufReader, Write};
+    use std::net::TcpListener;
+    use std::thread;
+
     use super::*;
 
-    fn read(text: &str) -> (io::Result<u16>, io::Result<String>) {
-        match Answer::read(BufReader::with_capacity(7, text.as_bytes())) {
+    /// Asks somebody who says this and hangs up.
+    fn read(text: &'static str) -> (io::Result<u16>, io::Result<String>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let server = Server { host: listener.local_addr().unwrap().to_string() };
+        let told = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let asked =
+                BufReader::new(&stream).lines().take_while(|line| line.as_ref().is_ok_and(|l| !l.is_empty()));
+            assert!(asked.map(Result::unwrap).any(|line| line == "authorization: Bearer secret"));
+            stream.write_all(text.as_bytes()).unwrap();
+        });
+        let answer = server.get("/v1/checkpoints", Some(&SecretString::from("secret")));
+        told.join().unwrap();
+        match answer {
             Err(error) => (Err(error), Ok(String::new())),
             Ok(mut answer) => {
                 let mut body = String::new();
@@ -184,20 +145,16 @@ mod tests {
 
     #[test]
     fn one_that_broke_off_is_not_taken_for_whole() {
-        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
-        for body in [
-            "",
-            "4\r\nWi",
-            "4\r\nWiki",
-            "4\r\nWiki\r\n",
-            "4\r\nWikipedia\r\n0\r\n\r\n",
-            "x\r\nWiki\r\n0\r\n\r\n",
+        for said in [
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nWi",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nWiki\r\n",
+            "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc",
         ] {
-            assert!(read(&format!("{head}{body}")).1.is_err(), "{body:?}");
+            assert!(read(said).1.is_err(), "{said:?}");
         }
-        assert!(read("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc").1.is_err());
-        for head in ["", "HTTP/1.1 200 OK\r\n", "SSH-2.0-OpenSSH_9\r\n", "HTTP/1.1 2"] {
-            assert!(read(head).0.is_err(), "{head:?}");
+        for said in ["", "HTTP/1.1 200 OK\r\n", "SSH-2.0-OpenSSH_9\r\n"] {
+            assert!(read(said).0.is_err(), "{said:?}");
         }
     }
 
