@@ -429,7 +429,46 @@ fn the_report_is_one_file_that_names_can_do_nothing_to() {
     }
     assert!(page.contains("weir backtest --input events.jsonl --policy then --against now"));
     let summary = place.read("out.md");
-    assert!(summary.contains("| now allow | 0 | 0 | 0 | 2 | 0 | 0 |"), "{summary}");
+    assert!(summary.contains("| decisions | then hold |\n|---|---:|\n| now allow | 2 |\n\n"), "{summary}");
+}
+
+/// Intervals are those of Clopper and Pearson: of 0 in 1 at most 1 - 0.025, of 1 in 1 at least 0.025, of 2 in 2 at least the
+/// root of that, of 1 in 3 from 0.84 to 90.6 percent.
+#[test]
+fn a_reviewer_sees_what_changes_first() {
+    let place = Place::of(&["backtest"]);
+    small(&place);
+    place.file("labels.csv", "event_id,user_id,label\n,bob,attack\n,ann,honest\n,eve,honest\n");
+    let more = ["--labels", "labels.csv", "--fail-on", "new_holds > 9", "--markdown", "pr.md"];
+    let ran = place.run(&[&SMALL[..], &more].concat());
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let summary = place.read("pr.md");
+    let (found, _) = place.found(&SMALL);
+    let hash = |seat: usize| found["policies"][seat]["hash"].as_str().expect("text").to_owned();
+    for line in [
+        "**Gate open** (it shuts on `new_holds > 9`): new\\_holds = 1",
+        &format!("| policy | `{}` | `{}` |  |", hash(1), hash(0)),
+        "| decisions above allow | 4 (57.1 %) | 4 (57.1 %) | 0 |",
+        "| - hold | 0 | 1 | +1 |",
+        "| - reject | 3 | 2 | -1 |",
+        "| accounts touched | 2 of 3 | 3 of 3 | +1 |",
+        "| precision | 0.0 % [0.0, 84.2] | 33.3 % [0.8404, 90.6] | +33.3 points |",
+        "| recall | 0.0 % [0.0, 97.5] | 100.0 % [2.5000, 100.0] | +100.0 points |",
+        "| false-positive rate | 100.0 % [15.8, 100.0] | 100.0 % [15.8, 100.0] | 0.0 |",
+        "- **accounts newly touched: 1** (0.0 % settled, 0.0 % paying); newly let through: 0",
+        "| decisions | then allow | then demote | then hold | then reject |",
+        "| now allow | 2 | 0 | 1 | 0 |",
+        "| `shy` | new: hold in shadow | 0 | 0 | 0 | 0 \u{2192} 3 | 0 | 1 | 0.0 % | 0.0 % |",
+        "| `pace` | reject | 3 | 2 | -1 | 0 | 1 | 1 | 0.0 % | 0.0 % |",
+        "| `talk` | new: hold | 0 | 1 | +1 | 0 | 0 | 1 | 0.0 % | 0.0 % |",
+        "Left out: 1 that speak as now, 0 that speak of nothing here.",
+        "1 records or labels could not be read (malformed\\_json 1); 0 decisions say that they are less exact than usual.",
+        "weir backtest --input events.jsonl --policy then --against now --labels labels.csv --fail-on 'new_holds > 9'",
+    ] {
+        assert!(summary.lines().any(|told| told == line), "{line}\nis not in\n{summary}");
+    }
+    let place_of = |text: &str| summary.find(text).expect("it is there");
+    assert!(place_of("| `shy`") < place_of("| `pace`") && !summary.contains("| `bad`"), "{summary}");
 }
 
 #[test]

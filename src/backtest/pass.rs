@@ -46,6 +46,14 @@ pub(super) struct Coverage {
     pub(super) acted_on: [u64; 2],
 }
 
+impl Coverage {
+    /// Whether what was acted on is labelled far more often than what was allowed.
+    pub(super) fn is_lopsided(self) -> bool {
+        let ratio = |[labelled, all]: [u64; 2]| labelled as f64 / all.max(1) as f64;
+        self.acted_on[1] > 0 && ratio(self.acted_on) > 2.0 * ratio(self.allowed)
+    }
+}
+
 /// See the module.
 #[derive(Debug)]
 pub struct Pass {

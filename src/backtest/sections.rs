@@ -205,9 +205,7 @@ fn labels(findings: &Findings) -> Section {
     let row =
         |name: &str, [labelled, all]: [u64; 2]| vec![name.to_owned(), part(labelled, all), all.to_string()];
     let rows = vec![row("allowed", coverage.allowed), row("above allow", coverage.acted_on)];
-    let ratio = |[labelled, all]: [u64; 2]| labelled as f64 / all.max(1) as f64;
-    let lopsided = coverage.acted_on[1] > 0 && ratio(coverage.acted_on) > 2.0 * ratio(coverage.allowed);
-    let note = if lopsided {
+    let note = if coverage.is_lopsided() {
         "What was acted on is labelled far more often than what was allowed: precision is right, but recall is too high \
          and the false-positive rate too high, for attackers and honest people who were let through are missing below the line."
     } else {

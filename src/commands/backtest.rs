@@ -45,6 +45,7 @@ pub(super) fn find(args: &BacktestArgs) -> Result<(Findings, Option<Gate>), Fail
         None => from_file(args, sides, range, labelled)?,
     };
     reading::faults(findings.faults());
+    reading::odd(findings.odd());
     Ok((findings, gate))
 }
 
@@ -132,7 +133,7 @@ fn from_file(
     }
     let mut facts = facts(args, &reading::name(file), "as in the input");
     facts.extend(about_sample.into_iter().flatten());
-    Ok(Findings::new(ran, &session.groups, session.faults, mask(args), facts))
+    Ok(Findings::new(ran, &session.groups, (session.faults, session.odd), mask(args), facts))
 }
 
 /// First reading of a sample: what it touches.

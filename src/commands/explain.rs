@@ -30,12 +30,15 @@ fn explain(args: &ExplainArgs) -> Result<u8, Failure> {
 
     let progress = Progress::start(events.length, false);
     let mut input = events.input;
+    let name = input.name.clone();
     input.from = progress.reading(input.from);
     let read = session.hear(&mut explainer, input);
     progress.finish();
     read.map_err(|error| Failure::new(error.to_string()))?;
     reading::faults(&session.faults);
-    let explanation = explainer.end().map_err(Failure::new)?;
+    reading::odd(&session.odd);
+    let mut explanation = explainer.end().map_err(Failure::new)?;
+    explanation.stands(&name, session.line);
     print(&match args.format {
         Format::Json => explanation.json(),
         Format::Text => explanation.text(args.all),

@@ -56,7 +56,13 @@ fn tried(args: &LintArgs, side: Side, input: &FileOrStandard) -> Result<Vec<Find
     let mut pass = Pass::new(side, Vec::new(), setup::seed(&config), (options, Range::default()), false);
     session.hear(&mut pass, events.input).map_err(|error| Failure::new(error.to_string()))?;
     reading::faults(&session.faults);
-    let ran = Findings::new(pass.end(), &session.groups, session.faults, Mask::default(), Vec::new());
+    let ran = Findings::new(
+        pass.end(),
+        &session.groups,
+        (session.faults, session.odd),
+        Mask::default(),
+        Vec::new(),
+    );
     let silent = ran.silent().into_iter().map(|id| Finding {
         kind: Kind::Silent,
         about: id.to_owned(),

@@ -10,6 +10,7 @@ use crate::clock;
 use crate::engine::time::Timestamp;
 use crate::evaluate::read::{Faults, Format, Input, Labels, Mapping, Session};
 use crate::evaluate::{Groups, Kind};
+use crate::replay::Odd;
 
 /// A file of events, and how long it is where that is known.
 pub(super) struct Events {
@@ -131,5 +132,13 @@ pub(super) fn faults(faults: &Faults) {
     }
     for (kind, count) in &faults.counts {
         tell(&format!("{count} times: {kind}"));
+    }
+}
+
+/// Tells what was read and is odd.
+pub(super) fn odd(odd: &Odd) {
+    for odd in odd.list() {
+        let many = if odd.count == 1 { "1 event".to_owned() } else { format!("{} events, first", odd.count) };
+        tell(&table::visible(&format!("{}: {many} at {}: {}", odd.kind, odd.first, odd.message)));
     }
 }

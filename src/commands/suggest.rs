@@ -47,6 +47,7 @@ fn suggest(args: &SuggestArgs) -> Result<u8, Failure> {
     let events = events(args)?;
     session.hear(&mut usual, events.input).map_err(|error| Failure::new(error.to_string()))?;
     reading::faults(&session.faults);
+    reading::odd(&session.odd);
     if usual.events() == 0 {
         return Err(Failure::new(format!("{}: no event was decided", name(args))));
     }
@@ -97,7 +98,7 @@ fn touched(
     let mut session = reading::session(&args.events.reading, None)?;
     let events = events(args)?;
     session.hear(&mut pass, events.input).map_err(|error| Failure::new(error.to_string()))?;
-    Ok(Findings::new(pass.end(), &session.groups, session.faults, Mask::default(), Vec::new()))
+    Ok(Findings::new(pass.end(), &session.groups, (session.faults, session.odd), Mask::default(), Vec::new()))
 }
 
 fn told(args: &SuggestArgs, rows: &[Row<'_>], patch: &str) -> Result<u8, Failure> {

@@ -36,6 +36,7 @@ fn sweep(args: &SweepArgs) -> Result<u8, Failure> {
     let variants = Variants::of(&found.files, &parameters).map_err(usage)?;
     let findings = pass(args, current, &variants)?;
     reading::faults(findings.faults());
+    reading::odd(findings.odd());
     if findings.counted() == 0 {
         return Err(Failure::new(format!("no event counts: {}", findings.emptiness())));
     }
@@ -72,7 +73,7 @@ fn pass(args: &SweepArgs, current: Side, variants: &Variants) -> Result<Findings
         args.labels.is_some() || args.reading.label.is_some() || args.reading.label_column.is_some();
     let mut pass = Pass::new(current, variants.sides(), setup::seed(&config), (options, range), labelled);
     session.hear(&mut pass, events.input).map_err(|error| Failure::new(error.to_string()))?;
-    Ok(Findings::new(pass.end(), &session.groups, session.faults, Mask::default(), Vec::new()))
+    Ok(Findings::new(pass.end(), &session.groups, (session.faults, session.odd), Mask::default(), Vec::new()))
 }
 
 fn row(findings: &Findings, number: usize, variant: &Variant) -> Row {

@@ -3,6 +3,7 @@
 mod coverage;
 mod drive;
 mod lines;
+mod odd;
 mod panel;
 mod policy_test;
 mod record;
@@ -11,6 +12,7 @@ mod stream;
 pub use self::coverage::{Branch, Coverage, Reached};
 pub use self::drive::{Drive, Heard, Options};
 pub use self::lines::Lines;
+pub use self::odd::{Odd, Oddity};
 pub use self::panel::{Panel, Said, Told, Turn};
 pub use self::policy_test::{run_covered, run_test};
 pub use self::record::{Record, Unread};

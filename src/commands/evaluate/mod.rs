@@ -66,6 +66,7 @@ fn evaluate(args: &EvaluateArgs, events: &FileOrStandard) -> Result<u8, Failure>
     }
     let figures = Figures::of(&book, &session.groups);
     reading::faults(&session.faults);
+    reading::odd(&session.odd);
     told(args, &Document { policy: &policy.hash, faults: &session.faults, figures: &figures })
 }
 

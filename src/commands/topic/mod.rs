@@ -111,7 +111,7 @@ pub(super) fn pass(
     if !notes.is_empty() {
         facts.push(("to be known".to_owned(), notes.join("; ")));
     }
-    Ok(Findings::new(ran, &session.groups, session.faults, backtest::mask(args), facts))
+    Ok(Findings::new(ran, &session.groups, (session.faults, session.odd), backtest::mask(args), facts))
 }
 
 /// The names of all topics, if `topic` is that of interactions.
