@@ -15,7 +15,7 @@ use super::findings::Findings;
 use super::gate::{Gate, Ruling};
 use super::ledger::Ledger;
 use super::pass::Seat;
-use super::sections::{NOW_AND_THEN, accounts, part, share};
+use super::sections::{NOW_AND_THEN, accounts, counted, part, share};
 use crate::engine::verdict::Verdict;
 
 /// Lines that are written one after the other.
@@ -57,7 +57,7 @@ pub fn markdown(findings: &Findings, gate: Option<(&Gate, &[Ruling])>) -> String
         .passed
         .span
         .map_or(String::new(), |(first, last)| format!(", from {first} to {last}, each by append time"));
-    lines.paragraph(format!("{} events{span}.", findings.counted()));
+    lines.paragraph(format!("Events: {}{span}.", counted(findings)));
     if findings.against() > 0 {
         let words = NOW_AND_THEN.map(|(word, what)| format!("{word}: {what}"));
         lines.paragraph(format!("{}.", words.join("; ")));
@@ -71,6 +71,9 @@ pub fn markdown(findings: &Findings, gate: Option<(&Gate, &[Ruling])>) -> String
     labels(findings, &mut lines);
     began(findings, &mut lines);
     unread(findings, &mut lines);
+    let hash = |seat: &Seat| format!("{} is {}", code(&seat.name), code(&seat.ledger.policy.hash));
+    let hashes: Vec<String> = findings.ran.seats.iter().map(hash).collect();
+    lines.paragraph(format!("Policies: {}.", hashes.join(", ")));
     if let Some((_, command)) = findings.facts().iter().find(|(name, _)| name == "command") {
         lines.paragraph(block(command));
     }
@@ -141,7 +144,6 @@ fn alone(findings: &Findings, lines: &mut Lines) {
 
 /// What both policies did: name, now, then, difference.
 fn figures(now: &Seat, then: &Seat, days: f64) -> Vec<Vec<String>> {
-    let hash = |seat: &Seat| code_in_cell(&seat.ledger.policy.hash);
     let acted = |ledger: &Ledger| ledger.at_least(Verdict::Demote);
     let counts = |name: &str, count: &dyn Fn(&Seat) -> u64, told: &dyn Fn(&Seat) -> String| {
         let difference = count(then).cast_signed() - count(now).cast_signed();
@@ -154,10 +156,9 @@ fn figures(now: &Seat, then: &Seat, days: f64) -> Vec<Vec<String>> {
         (of(now) + of(then) > 0).then(|| count(&format!("- {verdict}"), &of))
     };
     let (before, after) = (reviews(now, days), reviews(then, days));
-    let mut rows = vec![vec!["policy".to_owned(), hash(now), hash(then), String::new()]];
-    rows.push(counts("decisions above allow", &|seat| acted(&seat.ledger), &|seat| {
+    let mut rows = vec![counts("decisions above allow", &|seat| acted(&seat.ledger), &|seat| {
         part(acted(&seat.ledger), seat.ledger.decisions())
-    }));
+    })];
     rows.extend(Verdict::ALL.into_iter().skip(1).filter_map(by_verdict));
     rows.push(counts("accounts touched", &|seat| seat.ledger.touched.accounts(), &|seat| {
         format!("{} of {}", accounts(&seat.ledger.touched), accounts(&seat.ledger.accounts))

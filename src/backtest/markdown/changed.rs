@@ -105,10 +105,9 @@ pub(super) fn rules(now: Option<&Seat>, then: &Seat, lines: &mut Lines) {
 
 fn changed(now: &Seat, then: &Seat, lines: &mut Lines) {
     let pairs = Pair::all(now, then);
-    let (mut differ, same): (Vec<Pair<'_>>, Vec<Pair<'_>>) =
-        pairs.into_iter().partition(|pair| pair.differs());
+    let (mut differ, same): (Vec<Pair<'_>>, Vec<Pair<'_>>) = pairs.into_iter().partition(Pair::differs);
     differ.sort_by_key(|pair| std::cmp::Reverse(pair.weight()));
-    let rows: Vec<Vec<String>> = differ.iter().take(RULES_SHOWN).map(|pair| pair.row()).collect();
+    let rows: Vec<Vec<String>> = differ.iter().take(RULES_SHOWN).map(Pair::row).collect();
     let heads = [
         "rule or limit that changed",
         "does",

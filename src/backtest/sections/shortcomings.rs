@@ -7,7 +7,7 @@ use crate::engine::time::Timestamp;
 use crate::replay::Oddity;
 use crate::report::Section;
 
-use super::part;
+use super::{counted, part};
 
 pub(super) fn shortcomings(findings: &Findings) -> Vec<Section> {
     let always = [read(findings), faults(findings), quality(findings)];
@@ -37,7 +37,7 @@ fn read(findings: &Findings) -> Section {
         row("outside of the sample, applied untold", passed.neighbours.to_string());
         row("outside of the sample, passed over", passed.strangers.to_string());
     }
-    row("events that count", passed.inside.to_string());
+    row("events that count", counted(findings));
     for seat in &findings.ran.seats {
         let outcomes = seat.ledger.tally.outcomes();
         let told: Vec<String> = outcomes.iter().map(|(name, count)| format!("{name} {count}")).collect();
