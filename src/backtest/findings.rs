@@ -117,7 +117,7 @@ impl Findings {
 
     /// Whether the input, or a partition of it, could not be read to its end.
     pub fn broke_off(&self) -> bool {
-        ["file broken off", "partition broken off"].iter().any(|kind| self.faults.count(kind) > 0)
+        self.faults.broke_off()
     }
 
     /// All of it as JSON.

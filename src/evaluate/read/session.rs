@@ -1,6 +1,6 @@
 //! Files of events to whoever listens: each line or row with its label, each fault with its place.
 
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 
 use super::csv::{Csv, Row};
 use super::faults::Faults;
@@ -17,8 +17,10 @@ use crate::replay::{Heard, Lines, Odd};
 pub enum Format {
     /// One interaction as JSON a line.
     JsonLines,
-    /// Comma-separated values with a line of column names.
+    /// Comma-separated values with a line of column names; a line of semicolons or tabs is read by these.
     Csv,
+    /// Tab-separated values with a line of column names.
+    Tsv,
 }
 
 /// A file of events.
@@ -79,7 +81,8 @@ impl Session {
         let (from, broken) = unpacked(input.from);
         let last = match input.format {
             Format::JsonLines => self.lines(ear, &input.name, from)?,
-            Format::Csv => self.table(ear, &input.name, from)?,
+            Format::Csv => self.table(ear, &input.name, Csv::new(BufReader::new(from)))?,
+            Format::Tsv => self.table(ear, &input.name, Csv::parted_by('\t', BufReader::new(from)))?,
         };
         if let Some(why) = broken.why() {
             self.faults.note("file broken off", || format!("{}:{}", input.name, last + 1), why);
@@ -133,8 +136,7 @@ impl Session {
         Ok(self.handed - before)
     }
 
-    fn table(&mut self, ear: &mut impl Ear, name: &str, from: Box<dyn Read>) -> io::Result<u64> {
-        let mut csv = Csv::new(BufReader::new(from));
+    fn table(&mut self, ear: &mut impl Ear, name: &str, mut csv: Csv<impl BufRead>) -> io::Result<u64> {
         let head = loop {
             match csv.next_row()? {
                 Some(Ok(head)) => break head,
