@@ -432,6 +432,11 @@ impl From<std::ffi::OsString> for FileOrStandard {
     }
 }
 
+/// A choice as it is typed.
+pub fn typed(choice: &impl ValueEnum) -> Option<String> {
+    choice.to_possible_value().map(|value| value.get_name().to_owned())
+}
+
 /// A file that is written or read beside stdout and stdin.
 fn named_file(text: &str) -> Result<PathBuf, String> {
     match text {

@@ -277,8 +277,23 @@ fn damaged_rows_count_as_damaged_lines_do() {
         "log.csv",
         "time,user,action,event_id\n1750000000,ann,like,a\n1750000000,ann,like,a\nnever,ann,like,b\n",
     );
-    let (found, ran) = place.found(&["--input", "log.csv", "--policy", "then", "--against", "now"]);
+    let args = [
+        "--input",
+        "log.csv",
+        "--format",
+        "csv",
+        "--label",
+        "honest",
+        "--policy",
+        "then",
+        "--against",
+        "now",
+    ];
+    let (found, ran) = place.found(&args);
     assert_eq!(ran.code, 0, "{}", ran.err);
+    // Whoever types it again gets the same.
+    let command = found["facts"]["command"].as_str().expect("text");
+    assert!(command.contains("--format csv") && command.contains("--label honest"), "{command}");
     assert_eq!((&found["records"]["read"], &found["records"]["inside"]), (&json!(3), &json!(2)));
     assert_eq!(found["figures"]["undecided"], json!({"value": 1.0, "of": 3.0}));
     assert_eq!(found["policies"][0]["outcomes"], json!({"decided": 1, "duplicate": 1, "dead_lettered": 1}));

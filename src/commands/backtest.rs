@@ -7,7 +7,7 @@
 use super::progress::Progress;
 use super::{Failure, finish, fixture, needless, policy, print, reading, setup, table, tell, topic};
 use crate::backtest::{Findings, Gate, Mask, Pass, Range, Ruling, Scout, Side, Thin, markdown, sections};
-use crate::cli::{BacktestArgs, FileOrStandard, Format, PolicyArgs, exit};
+use crate::cli::{self, BacktestArgs, FileOrStandard, Format, PolicyArgs, exit};
 use crate::config::Config;
 use crate::engine::time::Timestamp;
 use crate::evaluate::Label;
@@ -298,6 +298,7 @@ fn command(args: &BacktestArgs) -> String {
             format!("{}@{}..{}", from.topic, time(from.since), time(from.until))
         }),
     );
+    flag("config", args.config.config.as_ref().map(path));
     flag("checkpoints", args.checkpoints.as_ref().map(path));
     flag("policy", args.policy.as_ref().map(path));
     args.against.iter().for_each(|dir| flag("against", Some(path(dir))));
@@ -306,11 +307,13 @@ fn command(args: &BacktestArgs) -> String {
     flag("until", args.range.until.map(|at| at.to_string()));
     flag("warm-up", args.range.warm_up.map(|span| span.to_string()));
     let reading = &args.reading;
+    flag("format", args.format.as_ref().and_then(cli::typed));
     reading.map.iter().for_each(|map| flag("map", Some(map.clone())));
     reading.counts.iter().for_each(|count| flag("counts", Some(count.clone())));
     flag("action", reading.action.clone());
     flag("label-column", reading.label_column.clone());
     reading.attack_values.iter().for_each(|value| flag("attack-values", Some(value.clone())));
+    flag("label", reading.label.as_ref().and_then(cli::typed));
     flag("as-of", reading.as_of.map(|at| at.to_string()));
     flag("sample", args.sample.map(|share| format!("{}%", f64::from(share) / 100.0)));
     flag("fail-on", args.fail_on.clone());

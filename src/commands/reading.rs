@@ -125,7 +125,8 @@ pub(super) fn name(file: &FileOrStandard) -> String {
 /// Whether events may come with labels of their own: from a column, or all alike.
 pub(super) fn is_labelled(reading: &ReadingArgs) -> bool {
     let mapped = reading.map.iter().any(|text| text.trim_start().starts_with("label="));
-    reading.label_column.is_some() || reading.label.is_some() || mapped
+    let column = reading.label_column.is_some() || !reading.attack_values.is_empty();
+    column || reading.label.is_some() || mapped
 }
 
 /// How rows are read, and with which labels.
