@@ -181,10 +181,12 @@ Examples:
 
 const REPLAY_HELP: &str = "\
 One event a line in, one decision a line out, in the same order; statistics go to stderr. Files may be gzip or zstd. It ends with
-65 when there were lines and none could be decided.
+65 when there were lines and none could be decided. What is corrected later (a campaign's first events) is no line of the output:
+statistics count it, and --revisions writes it.
 
 Examples:
   weir replay --input events.jsonl --output decisions.jsonl
+  weir replay --input events.jsonl --output decisions.jsonl --revisions corrected.jsonl
   weir replay --input day.jsonl.zst --output - | jq 'select(.verdict != \"allow\")'
   weir replay --input events.jsonl --output /dev/null --policy my-policy --stats json";
 
@@ -317,6 +319,9 @@ pub struct ReplayArgs {
     /// Decisions, one JSON object a line; `-` is stdout
     #[arg(long, value_name = "FILE")]
     pub output: FileOrStandard,
+    /// Corrections of these decisions, as a campaign's members get them later: one a line, as on the topic; `-` is stdout
+    #[arg(long, value_name = "FILE")]
+    pub revisions: Option<FileOrStandard>,
     /// What judges.
     #[command(flatten)]
     pub policy: PolicyArgs,
@@ -367,7 +372,7 @@ pub struct TestArgs {
     #[arg(long)]
     pub coverage: bool,
     /// Write the results as JUnit XML
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = named_file)]
     pub junit: Option<PathBuf>,
 }
 
@@ -424,6 +429,19 @@ pub enum FileOrStandard {
 impl From<std::ffi::OsString> for FileOrStandard {
     fn from(text: std::ffi::OsString) -> Self {
         if text == "-" { FileOrStandard::Standard } else { FileOrStandard::File(text.into()) }
+    }
+}
+
+/// A choice as it is typed.
+pub fn typed(choice: &impl ValueEnum) -> Option<String> {
+    choice.to_possible_value().map(|value| value.get_name().to_owned())
+}
+
+/// A file that is written or read beside stdout and stdin.
+fn named_file(text: &str) -> Result<PathBuf, String> {
+    match text {
+        "-" => Err("`-` is no file here: name one".to_owned()),
+        text => Ok(text.into()),
     }
 }
 

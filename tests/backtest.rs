@@ -268,6 +268,133 @@ fn a_strangers_table_is_read_by_its_mapping() {
     assert_eq!(found["contrasts"][0]["matrix"]["allow"]["hold"], 1);
 }
 
+/// Three rows, one of them damaged, one twice: as the same lines of JSON would be.
+#[test]
+fn damaged_rows_count_as_damaged_lines_do() {
+    let place = Place::of(&["backtest"]);
+    small(&place);
+    place.file(
+        "log.csv",
+        "time,user,action,event_id\n1750000000,ann,like,a\n1750000000,ann,like,a\nnever,ann,like,b\n",
+    );
+    let args = [
+        "--input",
+        "log.csv",
+        "--format",
+        "csv",
+        "--label",
+        "honest",
+        "--policy",
+        "then",
+        "--against",
+        "now",
+    ];
+    let (found, ran) = place.found(&args);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    // Whoever types it again gets the same.
+    let command = found["facts"]["command"].as_str().expect("text");
+    assert!(command.contains("--format csv") && command.contains("--label honest"), "{command}");
+    assert_eq!((&found["records"]["read"], &found["records"]["inside"]), (&json!(3), &json!(2)));
+    assert_eq!(found["figures"]["undecided"], json!({"value": 1.0, "of": 3.0}));
+    assert_eq!(found["policies"][0]["outcomes"], json!({"decided": 1, "duplicate": 1, "dead_lettered": 1}));
+    assert_eq!(found["not_read"]["counts"], json!({"row": 1}));
+    assert!(ran.out.contains("events that count  2: 1 decided, 1 duplicate"), "{}", ran.out);
+}
+
+/// Newest first, as many a log is: of three events two come after a later one; one names no address.
+#[test]
+fn an_input_that_is_not_as_meant_is_told() {
+    let place = Place::of(&["backtest"]);
+    small(&place);
+    let rows = [
+        "1750000400,ann,like,198.51.100.7",
+        "1750000200,bob,like,unknown",
+        "1750000000,eve,like,2001:db8::1",
+    ];
+    let table = |rows: &[&str]| format!("time,user,action,ip\n{}\n", rows.join("\n"));
+    place.file("log.csv", table(&rows));
+    let args = ["--input", "log.csv", "--policy", "then", "--against", "now", "--markdown", "pr.md"];
+    let (found, ran) = place.found(&args);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let odd: Vec<_> = found["odd"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|odd| (&odd["kind"], &odd["count"], &odd["first"]))
+        .collect();
+    assert_eq!(
+        odd,
+        [
+            (&json!("out_of_order"), &json!(2), &json!("log.csv:3")),
+            (&json!("unreadable_address"), &json!(1), &json!("log.csv:3"))
+        ]
+    );
+    assert!(
+        ran.err.contains("out_of_order: 2 events, first at log.csv:3") && ran.err.contains("sort it by time"),
+        "{}",
+        ran.err
+    );
+    assert!(ran.out.contains("What is odd in the input"), "{}", ran.out);
+    assert!(
+        place.read("pr.md").contains("**out\\_of\\_order**: 2 decisions, first `log.csv:3`"),
+        "{}",
+        place.read("pr.md")
+    );
+    let sorted: Vec<&str> = rows.iter().rev().copied().filter(|row| !row.contains("unknown")).collect();
+    place.file("log.csv", table(&sorted));
+    let (found, ran) = place.found(&args);
+    assert_eq!(found["odd"], json!([]), "{}", ran.err);
+    assert!(!ran.out.contains("What is odd"), "{}", ran.out);
+}
+
+/// Whoever typed an option expects something of it.
+#[test]
+fn what_would_have_no_effect_is_refused() {
+    let place = Place::of(&[]);
+    small(&place);
+    place.file("t.csv", "time,user,action\n1750000000,ann,like\n");
+    for (line, words) in [
+        ("backtest --input events.jsonl --warm-up 1h", "--warm-up has no effect"),
+        ("backtest --input events.jsonl --checkpoints dir", "--checkpoints"),
+        ("backtest --input events.jsonl --follow-journal", "--follow-journal"),
+        ("backtest --input events.jsonl --topic-labels", "--topic-labels"),
+        ("backtest --from t --follow-journal --warm-up 1h", "--warm-up"),
+        ("backtest --from t --format csv", "--format"),
+        ("backtest --from t --map user=a", "--map has no effect"),
+        ("backtest --input events.jsonl --action like", "--action has no effect"),
+        ("backtest --input events.jsonl --unmask", "--unmask has no effect"),
+        ("backtest --input events.jsonl --fixture 1 --unmask", "--unmask"),
+        ("backtest --input events.jsonl --fixture 1 --warm-up 1h", "--warm-up"),
+        ("backtest --input events.jsonl --json - --markdown -", "--json - and --markdown -"),
+        ("backtest --input events.jsonl --markdown - --print json", "mixed on stdout"),
+        ("backtest --input events.jsonl --labels -", "is no file here"),
+        ("backtest --input t.csv --counts like=time --map time=time", "says nothing beside counts"),
+        ("sweep --input events.jsonl --set a.max=1 --warm-up 1h", "--warm-up has no effect"),
+        ("sweep --input events.jsonl --set a.max=1 --report -", "is no file here"),
+        ("explain --input events.jsonl --event-id 1 --label honest", "--label has no effect"),
+        ("explain --input events.jsonl --event-id 1 --all --format json", "--all has no effect"),
+        ("explain --from t --event-id 1 --events-format csv", "--events-format"),
+        ("suggest --input events.jsonl --patch -", "is no file here"),
+        ("suggest --input events.jsonl --label attack", "--label has no effect"),
+        ("lint --events-format csv", "--input"),
+        ("lint --map user=a", "--map has no effect"),
+        ("lint --input t.csv --label-column x", "--label-column has no effect"),
+        ("export --from t --to x.parquet --decisions d", "--decisions"),
+        ("export --from t --to x.parquet --format csv", "--format"),
+        ("export --input events.jsonl --to -", "is no file here"),
+        ("replay --input t.csv --output -", "a table is no lines of JSON"),
+        ("replay --input events.jsonl --output - --revisions -", "the same"),
+    ] {
+        let ran = place.run(&line.split(' ').collect::<Vec<_>>());
+        let expected = if line.contains("--counts") { 1 } else { 2 };
+        assert_eq!(ran.code, expected, "{line}: {}{}", ran.out, ran.err);
+        assert!(ran.err.contains(words), "{line}: {}", ran.err);
+    }
+    let summary = place.run(&["backtest", "--input", "events.jsonl", "--policy", "then", "--markdown", "-"]);
+    assert!(summary.code == 0 && summary.out.starts_with("### weir backtest: `then`\n"), "{}", summary.out);
+    assert!(!summary.out.contains("In short") && !place.path("-").exists(), "{}", summary.out);
+}
+
 /// At least a stronger verdict than allow: of two attackers one is held, of two honest accounts one is demoted.
 #[test]
 fn labels_give_rates_and_their_change() {
@@ -429,7 +556,46 @@ fn the_report_is_one_file_that_names_can_do_nothing_to() {
     }
     assert!(page.contains("weir backtest --input events.jsonl --policy then --against now"));
     let summary = place.read("out.md");
-    assert!(summary.contains("| now allow | 0 | 0 | 0 | 2 | 0 | 0 |"), "{summary}");
+    assert!(summary.contains("| decisions | then hold |\n|---|---:|\n| now allow | 2 |\n\n"), "{summary}");
+}
+
+/// Intervals are those of Clopper and Pearson: of 0 in 1 at most 1 - 0.025, of 1 in 1 at least 0.025, of 2 in 2 at least the
+/// root of that, of 1 in 3 from 0.84 to 90.6 percent.
+#[test]
+fn a_reviewer_sees_what_changes_first() {
+    let place = Place::of(&["backtest"]);
+    small(&place);
+    place.file("labels.csv", "event_id,user_id,label\n,bob,attack\n,ann,honest\n,eve,honest\n");
+    let more = ["--labels", "labels.csv", "--fail-on", "new_holds > 9", "--markdown", "pr.md"];
+    let ran = place.run(&[&SMALL[..], &more].concat());
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let summary = place.read("pr.md");
+    let (found, _) = place.found(&SMALL);
+    let hash = |seat: usize| found["policies"][seat]["hash"].as_str().expect("text").to_owned();
+    for line in [
+        "**Gate open** (it shuts on `new_holds > 9`): new\\_holds = 1",
+        &format!("Policies: `then` is `{}`, `now` is `{}`.", hash(0), hash(1)),
+        "| decisions above allow | 4 (57.1 %) | 4 (57.1 %) | 0 |",
+        "| - hold | 0 | 1 | +1 |",
+        "| - reject | 3 | 2 | -1 |",
+        "| accounts touched | 2 of 3 | 3 of 3 | +1 |",
+        "| precision | 0.0 % [0.0, 84.2] | 33.3 % [0.8404, 90.6] | +33.3 points |",
+        "| recall | 0.0 % [0.0, 97.5] | 100.0 % [2.5000, 100.0] | +100.0 points |",
+        "| false-positive rate | 100.0 % [15.8, 100.0] | 100.0 % [15.8, 100.0] | 0.0 |",
+        "- **accounts newly touched: 1** (0.0 % settled, 0.0 % paying); newly let through: 0",
+        "| decisions | then allow | then demote | then hold | then reject |",
+        "| now allow | 2 | 0 | 1 | 0 |",
+        "| `shy` | new: hold in shadow | 0 | 0 | 0 | 0 \u{2192} 3 | 0 | 1 | 0.0 % | 0.0 % |",
+        "| `pace` | reject | 3 | 2 | -1 | 0 | 1 | 1 | 0.0 % | 0.0 % |",
+        "| `talk` | new: hold | 0 | 1 | +1 | 0 | 0 | 1 | 0.0 % | 0.0 % |",
+        "Left out: 1 that speak as now, 0 that speak of nothing here.",
+        "1 records or labels could not be read (malformed\\_json 1); 0 decisions say that they are less exact than usual.",
+        "weir backtest --input events.jsonl --policy then --against now --labels labels.csv --fail-on 'new_holds > 9'",
+    ] {
+        assert!(summary.lines().any(|told| told == line), "{line}\nis not in\n{summary}");
+    }
+    let place_of = |text: &str| summary.find(text).expect("it is there");
+    assert!(place_of("| `shy`") < place_of("| `pace`") && !summary.contains("| `bad`"), "{summary}");
 }
 
 #[test]

@@ -252,6 +252,69 @@ fn replay_tells_what_it_cannot_decide_and_counts_the_rest() {
     assert!(help.contains("65  nothing in the input of `weir replay` could be decided"), "{help}");
 }
 
+/// A campaign is found by its later likes: the first ones are corrected, one correction a line beside the decisions.
+#[test]
+fn replay_counts_corrections_and_writes_them_where_asked() {
+    let place = Place::new();
+    let made = [
+        "simulate",
+        "--scenario",
+        "echo",
+        "--seed",
+        "7",
+        "--scale",
+        "0.2",
+        "--output",
+        "e.jsonl",
+        "--labels",
+        "l.csv",
+    ];
+    assert_eq!(place.run(&made).code, 0);
+    let run = |more: &[&str]| {
+        let ran = place
+            .run(&[&["replay", "--input", "e.jsonl", "--as-of", "2030-01-01T00:00:00Z"][..], more].concat());
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        ran
+    };
+    let plain = run(&["--output", "d.jsonl"]);
+    let stats = json_lines(&run(&["--output", "d2.jsonl", "--revisions", "r.jsonl", "--stats", "json"]).err);
+    let count = stats[0]["revisions"].as_u64().expect("a count");
+    assert!(count > 0, "{}", stats[0]);
+    let told = format!(
+        "corrections  {count} of decisions made before, in no line of the output: --revisions FILE writes them"
+    );
+    assert!(plain.err.contains(&told), "{}", plain.err);
+    assert!(place.read("d.jsonl") == place.read("d2.jsonl"), "the output is the same with and without");
+    let (decisions, revisions) = (json_lines(&place.read("d.jsonl")), json_lines(&place.read("r.jsonl")));
+    assert_eq!(revisions.len() as u64, count);
+    assert!(decisions.iter().all(|decision| decision["revision"] == 0));
+    // Each names the decision that it replaces, and says otherwise.
+    let by_id: std::collections::HashMap<&str, &Json> = decisions
+        .iter()
+        .chain(&revisions)
+        .map(|one| (one["decision_id"].as_str().expect("text"), one))
+        .collect();
+    for revision in &revisions {
+        let replaced = by_id[revision["supersedes"].as_str().expect("text")];
+        assert_eq!(revision["event_id"], replaced["event_id"]);
+        assert_ne!(revision["verdict"], replaced["verdict"]);
+    }
+    let found = place.run(&["backtest", "--input", "e.jsonl", "--as-of", "2030-01-01T00:00:00Z"]);
+    assert!(found.out.contains(&format!(", {count}\n")), "a backtest counts as many: {count}\n{}", found.out);
+}
+
+#[test]
+fn replay_tells_addresses_that_are_none() {
+    let place = Place::new();
+    let lines = [event("1", 0), event("2", 1000).replace("198.51.100.7", "198.51.100")];
+    place.file("e.jsonl", lines.join("\n"));
+    let ran = place.run(&["replay", "--input", "e.jsonl", "--output", "-"]);
+    assert!(ran.err.contains("unreadable_address: 1 times, first at e.jsonl:2: "), "{}", ran.err);
+    let stats =
+        json_lines(&place.run(&["replay", "--input", "e.jsonl", "--output", "d", "--stats", "json"]).err);
+    assert_eq!(stats[0]["odd"][0]["first"], "e.jsonl:2");
+}
+
 /// What stands in a record cannot steer the terminal of whoever reads the faults.
 #[test]
 fn faults_are_told_without_control_characters() {

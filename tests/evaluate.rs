@@ -284,7 +284,9 @@ fn a_strangers_table_is_read_by_a_mapping() {
         (&accounts["false_positives"], &accounts["false_negatives"]),
         (&Json::from(1), &Json::from(1))
     );
-    assert_eq!(figures["read"]["consumed"], 4);
+    // Damaged rows count as damaged lines do.
+    assert_eq!(figures["read"]["consumed"], 6);
+    assert_eq!(figures["read"]["outcomes"], serde_json::json!({"decided": 4, "dead_lettered": 2}));
     for told in
         ["log.csv.gz:5:1: row: `yesterday` is no time", "log.csv.gz:6:16: row: 3 fields where there are 4"]
     {

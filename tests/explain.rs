@@ -148,6 +148,22 @@ fn an_event_is_named_by_its_id_and_user() {
     assert!(nobody.err.contains("there is no event `9`"), "{}", nobody.err);
 }
 
+/// A quoted field spans lines 3 and 4; what is damaged is a row, too.
+#[test]
+fn an_event_of_a_table_is_named_by_the_line_of_its_file() {
+    let place = Place::of(&["explain"]);
+    place.file("p/p.yaml", POLICY);
+    place.file("t.csv", "time,user,action,attributes.note\n1750000000,ann,like,a\n1750000010,ann,like,\"two\nlines\"\nnever,ann,like,b\n1750000020,ann,shout,c\n");
+    let args = ["--input", "t.csv", "--policy", "p", "--event-id", "row-4"];
+    let told = place.json(&args);
+    assert_eq!((&told["event"]["line"], &told["event"]["at"]), (&json!(6), &json!("t.csv:6")));
+    let ran = place.run(&args);
+    assert!(ran.out.starts_with("event row-4 (t.csv:6): shout"), "{}", ran.out);
+    assert!(ran.err.contains("t.csv:5:1: row: `never` is no time"), "{}", ran.err);
+    let second = place.json(&["--input", "t.csv", "--policy", "p", "--event-id", "row-2"]);
+    assert_eq!(second["event"]["line"], 3);
+}
+
 /// Ann's first like: nothing of `loud` holds, and nobody who asks briefly wants to read its parts.
 #[test]
 fn rules_that_are_silent_are_named_and_shown_when_asked_for() {

@@ -116,6 +116,70 @@ fn a_table_is_mapped_and_its_command_makes_a_report() {
     assert!(ran.out.contains("200"), "{}", ran.out);
 }
 
+/// What a file is not called must be said; tabs part the columns whatever else the names hold.
+#[test]
+fn a_table_by_another_name_is_mapped_with_its_form() {
+    let place = Place::new();
+    let table =
+        "when, in UTC\twho, by name\tobject\n2026-05-04T12:00:00Z\tann\tp1\n2026-05-04T12:00:01Z\tbob\tp1\n";
+    place.file("log.tsv", table);
+    place.file("log.tsv.zst", zstd::encode_all(table.as_bytes(), 1).expect("memory takes all"));
+    for name in ["log.tsv", "log.tsv.zst"] {
+        let mapped = place.json(&["map", name]);
+        let columns: Vec<_> =
+            mapped["columns"].as_array().expect("a list").iter().map(|of| &of["name"]).collect();
+        assert_eq!(columns, ["when, in UTC", "who, by name", "object"]);
+        let words = ["backtest", "--input", name, "--map", "target=object", "--action", "like"];
+        let unmapped = place.run(&words);
+        assert!(unmapped.err.contains("no column is mapped to `time`"), "{}", unmapped.err);
+    }
+    let simple = table.replace("when, in UTC", "when").replace("who, by name", "who");
+    place.file("log.tsv", &simple);
+    place.file("log.txt", &simple);
+    for (name, form) in [("log.tsv", ""), ("log.txt", "--format csv ")] {
+        let mapped = place.run(&["map", name]);
+        let command = mapped.out.lines().last().expect("a command").trim().to_owned();
+        let begin = format!("weir backtest --input {name} {form}--map time=when");
+        assert!(command.starts_with(&begin), "{command}{}", mapped.err);
+        let ran = place.run(&command.split(' ').skip(1).collect::<Vec<_>>());
+        assert!(ran.code == 0 && ran.out.contains("decided 2"), "{}{}", ran.out, ran.err);
+    }
+    let piped = place.run_with(&["map", "-"], &simple);
+    assert!(piped.out.contains("weir backtest --input - --format csv --map time=when"), "{}", piped.out);
+}
+
+/// Nothing can be said of what stays silent where nothing was decided, or where the end is missing.
+#[test]
+fn events_that_cannot_be_read_fail_with_their_place() {
+    let place = Place::new();
+    place.file("bad.jsonl", "nonsense\n{\n");
+    let ran = place.run(&["lint", "--input", "bad.jsonl"]);
+    assert_eq!(ran.code, 1, "{}", ran.out);
+    assert!(ran.err.contains("bad.jsonl:1:2: malformed_json"), "{}", ran.err);
+    assert!(ran.err.contains("error: bad.jsonl: no event was decided"), "{}", ran.err);
+    let lines: String = (0..5_000).fold(String::new(), |text, n| {
+        let noise = n * 7919 % 104_729;
+        text + &format!(
+            "{{\"event_id\":\"{n}\",\"occurred_at\":{},\"action\":\"like\",\"user_id\":\"u{noise}\"}}\n",
+            1_750_000_000_000_i64 + n
+        )
+    });
+    let packed = zstd::encode_all(lines.as_bytes(), 1).expect("memory takes all");
+    place.file("cut.jsonl.zst", &packed[..packed.len() / 2]);
+    let cut = place.run(&["lint", "--input", "cut.jsonl.zst"]);
+    assert!(cut.code == 1 && cut.err.contains("error: cut.jsonl.zst: broke off"), "{}", cut.err);
+    // Twice the same event: one was decided.
+    let event = lines.lines().next().expect("a line");
+    place.file("twice.jsonl", format!("{event}\n{event}\n"));
+    let told = place.run(&["lint", "--input", "twice.jsonl"]);
+    assert!(
+        told.code == 0 && told.out.contains("none of the 1 events that were decided"),
+        "{}{}",
+        told.out,
+        told.err
+    );
+}
+
 /// As a spreadsheet of another country writes it.
 #[test]
 fn a_table_with_semicolons_and_a_byte_order_mark_is_mapped_as_well() {

@@ -159,3 +159,34 @@ fn what_cannot_be_swept_is_told() {
     let many: Vec<String> = (1..40).map(|n| n.to_string()).collect();
     assert!(run(&format!("pace.max={}", many.join(","))).err.contains("32 are the most"));
 }
+
+/// Figures of a part are told, and are no success; labels of a column count as those of a file.
+#[test]
+fn inputs_that_break_off_fail_and_labels_may_be_a_column() {
+    let place = Place::new();
+    usual(&place);
+    let packed = zstd::encode_all(place.read("e.jsonl").as_bytes(), 1).expect("memory takes all");
+    place.file("cut.jsonl.zst", &packed[..packed.len() / 2]);
+    for command in [&["suggest"][..], &["sweep", "--set", "pace.max=3"]] {
+        let ran = place.run(&[command, &["--input", "cut.jsonl.zst", "--policy", "p"]].concat());
+        assert!(ran.code == 1 && ran.err.contains("error: the input broke off"), "{}", ran.err);
+        assert!(!ran.out.is_empty() && ran.err.contains("cut.jsonl.zst:"), "{}", ran.err);
+    }
+    // Of two attackers one is demoted.
+    place.file(
+        "t.csv",
+        "time,user,action,is\n1750000000,ann,bad,1\n1750000001,bob,like,1\n1750000002,eve,like,0\n",
+    );
+    let found = place.json(&[
+        "sweep",
+        "--input",
+        "t.csv",
+        "--policy",
+        "p",
+        "--map",
+        "label=is",
+        "--set",
+        "pace.max=3",
+    ]);
+    assert_eq!(found["now"]["recall"], 0.5);
+}

@@ -16,6 +16,7 @@ use crate::engine::policy::Mode;
 use crate::engine::verdict::Verdict;
 use crate::evaluate::read::Faults;
 use crate::evaluate::{Figures, Groups};
+use crate::replay::{Odd, Oddity};
 
 /// A rule that spoke less often may have met another one by chance.
 const COVERED_LEAST: u64 = 20;
@@ -27,6 +28,7 @@ pub struct Findings {
     /// How well each policy detects, where labels say what is true.
     pub(super) detection: Vec<Option<Figures>>,
     pub(super) faults: Faults,
+    pub(super) odd: Odd,
     pub(super) mask: Mask,
     /// Further facts for the head of a report: input, command.
     pub(super) facts: Vec<(String, String)>,
@@ -34,10 +36,16 @@ pub struct Findings {
 
 impl Findings {
     /// Works them out. `facts` are told at the head of reports.
-    pub fn new(ran: Ran, groups: &Groups, faults: Faults, mask: Mask, facts: Vec<(String, String)>) -> Self {
+    pub fn new(
+        ran: Ran,
+        groups: &Groups,
+        (faults, odd): (Faults, Odd),
+        mask: Mask,
+        facts: Vec<(String, String)>,
+    ) -> Self {
         let figures = |seat: &Seat| seat.book.as_ref().map(|book| Figures::of(book, groups));
         let detection = ran.seats.iter().map(figures).collect();
-        Self { ran, detection, faults, mask, facts }
+        Self { ran, detection, faults, odd, mask, facts }
     }
 
     /// How many policies the candidate is held against.
@@ -63,6 +71,11 @@ impl Findings {
     /// What could not be read.
     pub fn faults(&self) -> &Faults {
         &self.faults
+    }
+
+    /// What was read and is odd.
+    pub fn odd(&self) -> &Odd {
+        &self.odd
     }
 
     /// Why nothing counts, when nothing does.
@@ -104,7 +117,7 @@ impl Findings {
 
     /// Whether the input, or a partition of it, could not be read to its end.
     pub fn broke_off(&self) -> bool {
-        ["file broken off", "partition broken off"].iter().any(|kind| self.faults.count(kind) > 0)
+        self.faults.broke_off()
     }
 
     /// All of it as JSON.
@@ -122,6 +135,7 @@ impl Findings {
             last: time(self.ran.passed.span.map(|(_, last)| last)),
             records: &self.ran.passed,
             not_read: &self.faults,
+            odd: self.odd.list(),
             policies: self
                 .ran
                 .seats
@@ -215,6 +229,7 @@ struct Document<'d> {
     last: Option<String>,
     records: &'d Passed,
     not_read: &'d Faults,
+    odd: &'d [Oddity],
     /// The candidate first.
     policies: Vec<PolicyFindings<'d>>,
     /// The accounts most acted on, where there is nothing to compare with.

@@ -20,7 +20,7 @@ use crate::engine::verdict::Verdict;
 use crate::engine::{Engine, Input, Outputs};
 use crate::evaluate::read::Ear;
 use crate::evaluate::{Book, Label};
-use crate::replay::{Heard, Options, Panel, Record, Told, Turn};
+use crate::replay::{Heard, Options, Panel, Record, Settling, Told, Turn};
 
 /// One policy of a backtest.
 #[derive(Clone, Debug)]
@@ -44,6 +44,14 @@ pub(super) struct Seat {
 pub(super) struct Coverage {
     pub(super) allowed: [u64; 2],
     pub(super) acted_on: [u64; 2],
+}
+
+impl Coverage {
+    /// Whether what was acted on is labelled far more often than what was allowed.
+    pub(super) fn is_lopsided(self) -> bool {
+        let ratio = |[labelled, all]: [u64; 2]| labelled as f64 / all.max(1) as f64;
+        self.acted_on[1] > 0 && ratio(self.acted_on) > 2.0 * ratio(self.allowed)
+    }
 }
 
 /// See the module.
@@ -88,13 +96,6 @@ pub struct Ran {
     pub(super) strata: Strata,
     pub(super) origin: Option<Origin>,
 }
-
-/// How long time goes on after the last record, seconds: corrections under way are made.
-const SETTLE_SECONDS: i64 = 60;
-/// So many ticks without a revision are the end.
-const SILENT_TICKS: u32 = 256;
-/// The end, whatever comes.
-const TICKS_MAX: i64 = 1_000_000;
 
 impl Pass {
     /// A pass before the candidate and those it is held against, each with a state of its own. `labelled`: the truth
@@ -261,20 +262,19 @@ impl Pass {
         tables
     }
 
-    /// Ends the pass: time goes on for a minute, then until nothing waits, for corrections are made a few at a time.
+    /// Whether any policy has corrections under way.
+    fn waits(&self) -> bool {
+        (0..self.books.seats.len()).any(|seat| self.panel.engine(seat).remembered().waiting > 0)
+    }
+
+    /// Ends the pass, once what is under way has settled.
     pub fn end(mut self) -> Ran {
-        let mut silent = 0;
-        for second in 1..=TICKS_MAX {
-            let waits =
-                (0..self.books.seats.len()).any(|seat| self.panel.engine(seat).remembered().waiting > 0);
-            if second > SETTLE_SECONDS && !waits && silent >= SILENT_TICKS {
-                break;
-            }
-            let passed = Span::from_secs(second.min(SETTLE_SECONDS));
-            let (now, seats) = (self.books.now.after(passed), &mut self.books.seats);
+        let mut settling = Settling::default();
+        while let Some(after) = settling.next(self.waits()) {
+            let (now, seats) = (self.books.now.after(after), &mut self.books.seats);
             let mut told = false;
             self.panel.tick(now, |seat, outputs| told |= seats[seat].told(outputs));
-            silent = if told { 0 } else { silent.saturating_add(1) };
+            settling.told(told);
         }
         let Books { seats, contrasts, alone, passed, coverage, strata, .. } = self.books;
         let (range, origin) = (self.range, self.origin);

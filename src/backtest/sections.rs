@@ -10,9 +10,9 @@ use super::findings::Findings;
 use super::sample::Sample;
 use super::timeline::Timeline;
 use super::top::{Affected, Top};
-use crate::engine::Standing;
 use crate::engine::time::Timestamp;
 use crate::engine::verdict::Verdict;
+use crate::engine::{Outcome, Standing};
 use crate::evaluate::report::{detection, percent};
 use crate::report::{Chart, Line, Section, X, Y};
 
@@ -86,7 +86,7 @@ fn in_short(findings: &Findings) -> Section {
     if !ran.contrasts.is_empty() {
         NOW_AND_THEN.iter().for_each(|(word, what)| row(word, (*what).to_owned()));
     }
-    row("events that count", ran.passed.inside.to_string());
+    row("events that count", counted(findings));
     row("first", time(ran.passed.span.map(|(first, _)| first)));
     row("last", time(ran.passed.span.map(|(_, last)| last)));
     for (number, seat) in ran.seats.iter().enumerate() {
@@ -118,6 +118,21 @@ fn in_short(findings: &Findings) -> Section {
         "Verdicts are those first told; corrections made later are counted apart. A review is a case that is opened, or an \
          account with a held event.",
     )
+}
+
+/// How many, and what became of those that were not decided.
+pub(super) fn counted(findings: &Findings) -> String {
+    let others = findings.ran.seats[0].ledger.tally.each();
+    // Records that are no events do not count.
+    let others =
+        others.filter(|(outcome, _)| !matches!(outcome, Outcome::Decided | Outcome::DeadLettered(_)));
+    let others: Vec<String> = others.map(|(outcome, count)| format!("{count} {}", outcome.name())).collect();
+    match others.as_slice() {
+        [] => findings.counted().to_string(),
+        others => {
+            format!("{}: {} decided, {}", findings.counted(), findings.decided(), others.join(", "))
+        }
+    }
 }
 
 fn matrix(contrast: &Contrast, name: &str) -> Section {
@@ -205,9 +220,7 @@ fn labels(findings: &Findings) -> Section {
     let row =
         |name: &str, [labelled, all]: [u64; 2]| vec![name.to_owned(), part(labelled, all), all.to_string()];
     let rows = vec![row("allowed", coverage.allowed), row("above allow", coverage.acted_on)];
-    let ratio = |[labelled, all]: [u64; 2]| labelled as f64 / all.max(1) as f64;
-    let lopsided = coverage.acted_on[1] > 0 && ratio(coverage.acted_on) > 2.0 * ratio(coverage.allowed);
-    let note = if lopsided {
+    let note = if coverage.is_lopsided() {
         "What was acted on is labelled far more often than what was allowed: precision is right, but recall is too high \
          and the false-positive rate too high, for attackers and honest people who were let through are missing below the line."
     } else {
@@ -255,6 +268,7 @@ fn timeline(findings: &Findings) -> Section {
         lines: lines.iter().enumerate().map(line).collect(),
         across: X::Time,
         up: Y::Magnitude,
+        apart: true,
     };
     Section::table("Timeline", &heads, rows)
         .noted(format!("By effective time; {width} a point."))

@@ -55,6 +55,11 @@ impl Strata {
         }
     }
 
+    /// Whether events were allowed by the policy in place, and none of them has a label.
+    pub(super) fn misses_the_allowed(&self) -> bool {
+        self.weight(0).is_none()
+    }
+
     /// The share of those that `part` takes among those that `whole` takes; both by what the candidate did and what it is.
     fn ratio(&self, part: fn(usize, usize) -> bool, whole: fn(usize, usize) -> bool) -> Option<Ratio> {
         let weights = [self.weight(0)?, self.weight(1)?];

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{ConfigArgs, EventFormat, FileOrStandard, Format, LabelKind, timestamp};
+use super::{ConfigArgs, EventFormat, FileOrStandard, Format, LabelKind, named_file, timestamp};
 use crate::config;
 use crate::engine::time::{Span, Timestamp};
 
@@ -72,10 +72,10 @@ pub struct BacktestArgs {
     #[arg(long, value_name = "TOPIC[@TIME..TIME]", value_parser = from, conflicts_with_all = ["input", "fixture", "since", "until"])]
     pub from: Option<FromTopic>,
     /// Take the events, and all else that went in, in the exact order of the journal
-    #[arg(long, requires = "from")]
+    #[arg(long, requires = "from", conflicts_with_all = ["input", "warm_up"])]
     pub follow_journal: bool,
     /// Begin the range from the newest checkpoint in this folder that lies before it, where one fits
-    #[arg(long, value_name = "DIR", requires = "from")]
+    #[arg(long, value_name = "DIR", requires = "from", conflicts_with = "input")]
     pub checkpoints: Option<PathBuf>,
     /// Where the configuration is.
     #[command(flatten)]
@@ -92,32 +92,35 @@ pub struct BacktestArgs {
     /// Only this share of the actors, such as 5%, with those who share targets, addresses and devices with them
     #[arg(long, value_name = "P%", value_parser = share, conflicts_with_all = ["follow_journal", "fixture"])]
     pub sample: Option<u32>,
-    /// Form of the events [default: csv where the file is called .csv, .csv.gz or .csv.zst, else jsonl]
-    #[arg(long, value_enum)]
+    /// Form of the events [default: csv or tsv where the file is called so, packed or not, else jsonl]
+    #[arg(long, value_enum, conflicts_with = "from")]
     pub format: Option<EventFormat>,
     /// How the input is read.
     #[command(flatten)]
     pub reading: ReadingArgs,
     /// Labels, as CSV: event_id,user_id,label,... as for `weir evaluate`
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = named_file)]
     pub labels: Option<PathBuf>,
     /// Labels from the topics: resolved cases, and late labels that services sent as feedback
-    #[arg(long, requires = "from", conflicts_with = "labels")]
+    #[arg(long, requires = "from", conflicts_with_all = ["labels", "input"])]
     pub topic_labels: bool,
-    /// Write a report as one HTML file
+    /// Write a report as one HTML file; `-` is stdout, and nothing else is printed
     #[arg(long, value_name = "FILE")]
-    pub report: Option<PathBuf>,
-    /// Write all findings as JSON
+    pub report: Option<FileOrStandard>,
+    /// Write all findings as JSON; `-` is stdout, and nothing else is printed
     #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-    /// Write a summary for a pull request
+    pub json: Option<FileOrStandard>,
+    /// Write a summary for a pull request; `-` is stdout, and nothing else is printed
     #[arg(long, value_name = "FILE")]
-    pub markdown: Option<PathBuf>,
+    pub markdown: Option<FileOrStandard>,
     /// End with 3 when this holds, such as 'new_holds > 0.1%'
     #[arg(long, value_name = "CONDITION")]
     pub fail_on: Option<String>,
     /// Print an event, with what it may hang on, as a masked test for the candidate, and nothing else
-    #[arg(long, value_name = "EVENT_ID", conflicts_with_all = ["against", "labels", "report", "json", "markdown", "fail_on", "since", "until"])]
+    #[arg(long, value_name = "EVENT_ID", conflicts_with_all = [
+        "against", "labels", "report", "json", "markdown", "fail_on", "since", "until", "warm_up", "unmask", "print",
+        "label", "label_column", "attack_values",
+    ])]
     pub fixture: Option<String>,
     /// Show addresses and devices in full
     #[arg(long)]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{FileOrStandard, Format, PolicyArgs, ReadingArgs};
+use super::{FileOrStandard, Format, PolicyArgs, ReadingArgs, named_file};
 
 pub(super) const HELP: &str = "\
 Labels are a CSV file with the columns event_id, user_id, label (honest or attack), group and scenario, and optionally
@@ -28,22 +28,22 @@ pub struct EvaluateArgs {
     #[arg(long, value_name = "FILE", required_unless_present_any = ["all", "scenario"])]
     pub events: Option<FileOrStandard>,
     /// Their labels, as CSV
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = named_file)]
     pub labels: Option<PathBuf>,
     /// What judges.
     #[command(flatten)]
     pub policy: PolicyArgs,
-    /// Form of the events [default: csv where the file is called .csv, .csv.gz or .csv.zst, else jsonl]
+    /// Form of the events [default: csv or tsv where the file is called so, packed or not, else jsonl]
     #[arg(long, value_enum)]
     pub format: Option<EventFormat>,
     /// How the events are read.
     #[command(flatten)]
     pub reading: ReadingArgs,
     /// Write a report as one HTML file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = named_file)]
     pub report: Option<PathBuf>,
     /// Write all figures as JSON
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = named_file)]
     pub json: Option<PathBuf>,
     /// Run every scenario of the simulator and hold it against what must hold; ends with 1 when something does not
     #[arg(long, conflicts_with_all = ["events", "labels"])]
@@ -101,8 +101,10 @@ fn scale(text: &str) -> Result<f64, String> {
 pub enum EventFormat {
     /// One interaction as JSON a line
     Jsonl,
-    /// A table with a line of column names
+    /// A table with a line of column names, parted by commas, or else by semicolons or tabs
     Csv,
+    /// A table parted by tabs
+    Tsv,
 }
 
 /// What an event is in truth.

@@ -17,8 +17,8 @@ pub struct EventsArgs {
     /// Where the configuration is.
     #[command(flatten)]
     pub config: ConfigArgs,
-    /// Form of the events [default: csv where the file is called .csv, .csv.gz or .csv.zst, else jsonl]
-    #[arg(long, value_enum, value_name = "FORM")]
+    /// Form of the events [default: csv or tsv where the file is called so, packed or not, else jsonl]
+    #[arg(long, value_enum, value_name = "FORM", conflicts_with = "from")]
     pub events_format: Option<EventFormat>,
     /// How the events are read.
     #[command(flatten)]

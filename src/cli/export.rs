@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::backtest::from;
-use super::{ConfigArgs, EventFormat, FileOrStandard, FromTopic, RangeArgs, ReadingArgs};
+use super::{ConfigArgs, EventFormat, FileOrStandard, FromTopic, RangeArgs, ReadingArgs, named_file};
 
 pub(super) const HELP: &str = "\
 One row an interaction: partition, offset, times, who did what to whom, the verdict that holds (and the first one, where it
@@ -31,16 +31,16 @@ pub struct ExportArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "from")]
     pub input: Option<FileOrStandard>,
     /// What `weir replay` decided of that file
-    #[arg(long, value_name = "FILE", requires = "input")]
+    #[arg(long, value_name = "FILE", requires = "input", conflicts_with = "from", value_parser = named_file)]
     pub decisions: Option<PathBuf>,
     /// The file to be written
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = named_file)]
     pub to: PathBuf,
     /// Where the configuration is.
     #[command(flatten)]
     pub config: ConfigArgs,
     /// Form of the events, as for `weir backtest`
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, conflicts_with = "from")]
     pub format: Option<EventFormat>,
     /// How the input is read.
     #[command(flatten)]

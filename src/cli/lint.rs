@@ -1,7 +1,5 @@
 //! What can be typed after `weir lint` and `weir map`.
 
-use std::path::PathBuf;
-
 use clap::Args;
 
 use super::{EventFormat, FileOrStandard, Format, PolicyArgs, ReadingArgs};
@@ -33,8 +31,8 @@ pub struct LintArgs {
     /// Form of what is printed
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
-    /// Form of the events [default: csv where the file is called .csv, .csv.gz or .csv.zst, else jsonl]
-    #[arg(long, value_enum, value_name = "FORM")]
+    /// Form of the events [default: csv or tsv where the file is called so, packed or not, else jsonl]
+    #[arg(long, value_enum, value_name = "FORM", requires = "input")]
     pub events_format: Option<EventFormat>,
     /// How the events are read.
     #[command(flatten)]
@@ -52,9 +50,9 @@ Examples:
 /// `weir map`
 #[derive(Clone, Debug, Args)]
 pub struct MapArgs {
-    /// A table with a line of column names; may be gzip or zstd
+    /// A table with a line of column names; may be gzip or zstd; `-` is stdin
     #[arg(value_name = "FILE")]
-    pub file: PathBuf,
+    pub file: FileOrStandard,
     /// Form of what is printed
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,

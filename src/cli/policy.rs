@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use super::backtest::from;
 use super::{
     BacktestArgs, ConfigArgs, EventFormat, FileOrStandard, Format, FromTopic, RangeArgs, ReadingArgs,
-    Signature,
+    Signature, named_file,
 };
 
 pub(super) const HELP: &str = "\
@@ -95,7 +95,7 @@ pub struct PromoteArgs {
     #[command(flatten)]
     pub who: Signature,
     /// Write the report of the backtest as one HTML file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = named_file)]
     pub report: Option<PathBuf>,
 }
 
@@ -130,7 +130,7 @@ impl PromoteArgs {
             reading: self.reading.clone(),
             labels: None,
             topic_labels: false,
-            report: self.report.clone(),
+            report: self.report.clone().map(FileOrStandard::File),
             json: None,
             markdown: None,
             fail_on: Some(self.budget.clone()),

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{EventFormat, EventsArgs, FileOrStandard, Format, PolicyArgs, RangeArgs, ReadingArgs};
+use super::{
+    EventFormat, EventsArgs, FileOrStandard, Format, PolicyArgs, RangeArgs, ReadingArgs, named_file,
+};
 
 pub(super) const SUGGEST_HELP: &str = "\
 The events go through the policy, and the values of each of its counts are gathered, for all and for each hour of the week
@@ -27,7 +29,7 @@ pub struct SuggestArgs {
     #[command(flatten)]
     pub policy: PolicyArgs,
     /// Write the patch to this file instead of printing it
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = named_file)]
     pub patch: Option<PathBuf>,
     /// Form of what is printed
     #[arg(long, value_enum, default_value_t)]
@@ -57,18 +59,18 @@ pub struct SweepArgs {
     #[arg(long, value_name = "NAME=VALUE,...", required = true)]
     pub set: Vec<String>,
     /// Labels, as CSV: event_id,user_id,label,... as for `weir evaluate`
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = named_file)]
     pub labels: Option<PathBuf>,
     /// Which part of the input counts.
     #[command(flatten)]
     pub range: RangeArgs,
     /// Write a report as one HTML file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = named_file)]
     pub report: Option<PathBuf>,
     /// Form of what is printed
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
-    /// Form of the events [default: csv where the file is called .csv, .csv.gz or .csv.zst, else jsonl]
+    /// Form of the events [default: csv or tsv where the file is called so, packed or not, else jsonl]
     #[arg(long, value_enum, value_name = "FORM")]
     pub events_format: Option<EventFormat>,
     /// How the events are read.

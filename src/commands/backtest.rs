@@ -5,9 +5,9 @@
 //! nothing was decided or the input broke off.
 
 use super::progress::Progress;
-use super::{Failure, finish, fixture, policy, print, reading, setup, table, tell, topic};
+use super::{Failure, finish, fixture, needless, policy, print, reading, setup, table, tell, topic};
 use crate::backtest::{Findings, Gate, Mask, Pass, Range, Ruling, Scout, Side, Thin, markdown, sections};
-use crate::cli::{BacktestArgs, FileOrStandard, Format, PolicyArgs, exit};
+use crate::cli::{self, BacktestArgs, FileOrStandard, Format, PolicyArgs, exit};
 use crate::config::Config;
 use crate::engine::time::Timestamp;
 use crate::evaluate::Label;
@@ -34,8 +34,12 @@ fn backtest(args: &BacktestArgs) -> Result<u8, Failure> {
 
 /// What comes of it, before it is told anywhere but for what could not be read.
 pub(super) fn find(args: &BacktestArgs) -> Result<(Findings, Option<Gate>), Failure> {
-    let sides = sides(args)?;
     let typed = args.range();
+    needless::warm_up(&typed)?;
+    let shown = args.report.is_some() || args.json.is_some() || args.print == Format::Json;
+    needless::unmask(args.unmask, shown)?;
+    needless::stdout(&files(args), args.print)?;
+    let sides = sides(args)?;
     let warm_up = typed.warm_up.unwrap_or_else(|| Pass::warm_up(&sides));
     let range = Range { since: typed.since, until: typed.until, warm_up };
     let labelled = is_labelled(args);
@@ -45,7 +49,13 @@ pub(super) fn find(args: &BacktestArgs) -> Result<(Findings, Option<Gate>), Fail
         None => from_file(args, sides, range, labelled)?,
     };
     reading::faults(findings.faults());
+    reading::odd(findings.odd());
     Ok((findings, gate))
+}
+
+/// What is written, and to where.
+fn files(args: &BacktestArgs) -> [(&'static str, Option<&FileOrStandard>); 3] {
+    [("json", args.json.as_ref()), ("markdown", args.markdown.as_ref()), ("report", args.report.as_ref())]
 }
 
 /// The candidate, then those it is held against; the same policy is there once.
@@ -81,9 +91,7 @@ fn sides(args: &BacktestArgs) -> Result<Vec<Side>, Failure> {
 
 /// Whether anything may say what is true: a file, a column, or all events alike.
 fn is_labelled(args: &BacktestArgs) -> bool {
-    let reading = &args.reading;
-    let column = reading.label_column.is_some() || reading.map.iter().any(|text| text.starts_with("label="));
-    args.labels.is_some() || args.topic_labels || reading.label.is_some() || column
+    args.labels.is_some() || args.topic_labels || reading::is_labelled(&args.reading)
 }
 
 fn gate(args: &BacktestArgs, contrast: bool, labelled: bool) -> Result<Option<Gate>, Failure> {
@@ -114,7 +122,7 @@ fn from_file(
 ) -> Result<Findings, Failure> {
     let Some(file) = &args.input else { return Err(Failure::of_usage("give --input or --from")) };
     let config = setup::config(&args.config)?;
-    let events = reading::events(args.format, file)?;
+    let events = reading::events(args.format, &args.reading, file)?;
     let thin = args.sample.map(|share| thin(args, file, share, &sides)).transpose()?;
     let about_sample = thin.as_ref().map(about_sample);
     let mut session = reading::session(&args.reading, args.labels.as_deref())?;
@@ -132,7 +140,7 @@ fn from_file(
     }
     let mut facts = facts(args, &reading::name(file), "as in the input");
     facts.extend(about_sample.into_iter().flatten());
-    Ok(Findings::new(ran, &session.groups, session.faults, mask(args), facts))
+    Ok(Findings::new(ran, &session.groups, (session.faults, session.odd), mask(args), facts))
 }
 
 /// First reading of a sample: what it touches.
@@ -148,7 +156,7 @@ fn thin(args: &BacktestArgs, file: &FileOrStandard, share: u32, sides: &[Side]) 
     };
     let mut scout = Scout::new(thin, options);
     let mut session = reading::session(&args.reading, None)?;
-    let events = reading::events(args.format, file)?;
+    let events = reading::events(args.format, &args.reading, file)?;
     session.hear(&mut scout, events.input).map_err(|error| Failure::new(error.to_string()))?;
     Ok(scout.end())
 }
@@ -200,19 +208,21 @@ impl Ear for Watched {
 pub(super) fn told(args: &BacktestArgs, findings: &Findings, gate: Option<&Gate>) -> Result<u8, Failure> {
     let rulings = gate.map(|gate| rulings(gate, findings)).unwrap_or_default();
     let parts = sections(findings);
-    if let Some(path) = &args.json {
-        reading::write(path, &findings.json())?;
+    if let Some(file) = &args.json {
+        reading::put(file, &findings.json())?;
     }
-    if let Some(path) = &args.markdown {
+    if let Some(file) = &args.markdown {
         let gate = gate.map(|gate| (gate, rulings.as_slice()));
-        reading::write(path, &markdown(findings, gate))?;
+        reading::put(file, &markdown(findings, gate))?;
     }
-    if let Some(path) = &args.report {
+    if let Some(file) = &args.report {
         let title = format!("Backtest of {}", findings.candidate());
         let head = Head { title, facts: findings.facts().to_vec() };
-        reading::write(path, &report::page(&head, &parts))?;
+        reading::put(file, &report::page(&head, &parts))?;
     }
+    let is_taken = files(args).iter().any(|(_, file)| *file == Some(&FileOrStandard::Standard));
     match args.print {
+        _ if is_taken => {}
         Format::Json => print(&findings.json())?,
         Format::Text => print(&report::text(&parts))?,
     }
@@ -288,6 +298,7 @@ fn command(args: &BacktestArgs) -> String {
             format!("{}@{}..{}", from.topic, time(from.since), time(from.until))
         }),
     );
+    flag("config", args.config.config.as_ref().map(path));
     flag("checkpoints", args.checkpoints.as_ref().map(path));
     flag("policy", args.policy.as_ref().map(path));
     args.against.iter().for_each(|dir| flag("against", Some(path(dir))));
@@ -296,11 +307,13 @@ fn command(args: &BacktestArgs) -> String {
     flag("until", args.range.until.map(|at| at.to_string()));
     flag("warm-up", args.range.warm_up.map(|span| span.to_string()));
     let reading = &args.reading;
+    flag("format", args.format.as_ref().and_then(cli::typed));
     reading.map.iter().for_each(|map| flag("map", Some(map.clone())));
     reading.counts.iter().for_each(|count| flag("counts", Some(count.clone())));
     flag("action", reading.action.clone());
     flag("label-column", reading.label_column.clone());
     reading.attack_values.iter().for_each(|value| flag("attack-values", Some(value.clone())));
+    flag("label", reading.label.as_ref().and_then(cli::typed));
     flag("as-of", reading.as_of.map(|at| at.to_string()));
     flag("sample", args.sample.map(|share| format!("{}%", f64::from(share) / 100.0)));
     flag("fail-on", args.fail_on.clone());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::progress::Progress;
-use super::{Failure, finish, policy, print, reading, setup};
+use super::{Failure, finish, needless, policy, print, reading, setup};
 use crate::cli::{ExplainArgs, Format, exit};
 use crate::engine::Engine;
 use crate::explain::Explainer;
@@ -19,6 +19,10 @@ pub fn run(args: &ExplainArgs) -> u8 {
 }
 
 fn explain(args: &ExplainArgs) -> Result<u8, Failure> {
+    needless::labels(&args.events.reading)?;
+    if args.all && args.format == Format::Json {
+        return Err(Failure::of_usage("--all has no effect here: JSON has the conditions of all rules"));
+    }
     let config = setup::config(&args.events.config)?;
     let policy = policy::of_args(&args.policy)?.load_or_fail()?.policy;
     let events = reading::of(&args.events)?;
@@ -30,12 +34,15 @@ fn explain(args: &ExplainArgs) -> Result<u8, Failure> {
 
     let progress = Progress::start(events.length, false);
     let mut input = events.input;
+    let name = input.name.clone();
     input.from = progress.reading(input.from);
     let read = session.hear(&mut explainer, input);
     progress.finish();
     read.map_err(|error| Failure::new(error.to_string()))?;
     reading::faults(&session.faults);
-    let explanation = explainer.end().map_err(Failure::new)?;
+    reading::odd(&session.odd);
+    let mut explanation = explainer.end().map_err(Failure::new)?;
+    explanation.stands(&name, session.line);
     print(&match args.format {
         Format::Json => explanation.json(),
         Format::Text => explanation.text(args.all),

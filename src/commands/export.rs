@@ -29,9 +29,9 @@ mod work {
 
     use crate::archive::{Row, Told, Writer};
     use crate::cli::{ExportArgs, exit};
-    use crate::commands::{Failure, print, reading, topic};
+    use crate::commands::{Failure, needless, print, reading, topic};
     use crate::evaluate::Label;
-    use crate::evaluate::read::{Ear, Faults};
+    use crate::evaluate::read::{Ear, Faults, Format};
     use crate::replay::Heard;
     use crate::wire::decision;
 
@@ -39,6 +39,13 @@ mod work {
     const TOGETHER: usize = 1_024;
 
     pub(super) fn export(args: &ExportArgs) -> Result<u8, Failure> {
+        needless::labels(&args.reading)?;
+        if args.reading.as_of.is_some() {
+            return Err(Failure::of_usage("--as-of has no effect here: nothing is decided"));
+        }
+        if args.from.is_some() {
+            needless::of_lines(&args.reading, Format::JsonLines)?;
+        }
         let unfinished = args.to.with_extension("parquet.unfinished");
         let failed = |error: &dyn std::fmt::Display| Failure::new(format!("{}: {error}", args.to.display()));
         let file = File::create(&unfinished).map_err(|error| failed(&error))?;
@@ -79,7 +86,7 @@ mod work {
         writer: &mut Writer<File>,
     ) -> Result<Faults, Failure> {
         let told = args.decisions.as_deref().map(decisions).transpose()?.unwrap_or_default();
-        let events = reading::events(args.format, input)?;
+        let events = reading::events(args.format, &args.reading, input)?;
         let mut session = reading::session(&args.reading, None)?;
         let mut copier = Copier { writer, told, next: 0, unreadable: 0, broken: None };
         session.hear(&mut copier, events.input).map_err(|error| Failure::new(error.to_string()))?;

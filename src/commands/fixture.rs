@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::{Failure, policy, print, reading, setup, tell};
 use crate::backtest::{FIXTURE_EVENTS_MAX, Finder, Gatherer};
-use crate::cli::{BacktestArgs, ConfigArgs, FileOrStandard, PolicyArgs, exit};
+use crate::cli::{BacktestArgs, FileOrStandard, PolicyArgs, exit};
 use crate::engine::Engine;
 use crate::evaluate::read::Ear;
 use crate::replay::{Options, run_test};
@@ -21,7 +21,7 @@ pub(super) fn run(args: &BacktestArgs, id: &str) -> Result<u8, Failure> {
     let Some(FileOrStandard::File(_)) = &args.input else {
         return Err(Failure::of_usage("--fixture reads the input twice: give a file"));
     };
-    let config = setup::config(&ConfigArgs::from_environment())?;
+    let config = setup::config(&args.config)?;
     let policy = policy::of_args(&PolicyArgs { policy: args.policy.clone() })?.load_or_fail()?.policy;
     let as_of = reading::as_of(&args.reading);
     let options = Options { name: "fixture".to_owned(), as_of, limits: DecodeLimits::default() };
@@ -48,6 +48,6 @@ pub(super) fn run(args: &BacktestArgs, id: &str) -> Result<u8, Failure> {
 fn read(args: &BacktestArgs, ear: &mut impl Ear) -> Result<(), Failure> {
     let mut session = reading::session(&args.reading, None)?;
     let Some(file) = &args.input else { return Ok(()) };
-    let input = reading::events(args.format, file)?.input;
+    let input = reading::events(args.format, &args.reading, file)?.input;
     session.hear(ear, input).map_err(|error| Failure::new(error.to_string()))
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Failure, finish, policy, print, reading, setup};
+use super::{Failure, finish, needless, policy, print, reading, setup};
 use crate::backtest::{Findings, Mask, Pass, Range, Side};
 use crate::cli::{ConfigArgs, FileOrStandard, Format, LintArgs, exit};
 use crate::lint::{Finding, Kind, Unnoticed, lint, sections, unnoticed};
@@ -27,9 +27,12 @@ fn look(args: &LintArgs) -> Result<u8, Failure> {
     let found = policy::of_args(&args.policy)?;
     let policy = found.load_or_fail()?.policy;
     let mut findings = lint(&policy);
-    if let Some(input) = &args.input {
-        let side = Side { name: found.name(), policy: policy.clone() };
-        findings.extend(tried(args, side, input)?);
+    match &args.input {
+        Some(input) => {
+            let side = Side { name: found.name(), policy: policy.clone() };
+            findings.extend(tried(args, side, input)?);
+        }
+        None => needless::without_events(&args.reading)?,
     }
     let table = unnoticed(&policy);
     print(&match args.format {
@@ -48,19 +51,36 @@ fn look(args: &LintArgs) -> Result<u8, Failure> {
 
 /// What the events show: rules that stayed silent, and rules that only ever spoke together.
 fn tried(args: &LintArgs, side: Side, input: &FileOrStandard) -> Result<Vec<Finding>, Failure> {
+    needless::labels(&args.reading)?;
     let config = setup::config(&ConfigArgs::from_environment())?;
-    let events = reading::events(args.events_format, input)?;
+    let events = reading::events(args.events_format, &args.reading, input)?;
     let mut session = reading::session(&args.reading, None)?;
     let as_of = reading::as_of(&args.reading);
     let options = Options { name: "lint".to_owned(), as_of, limits: DecodeLimits::default() };
     let mut pass = Pass::new(side, Vec::new(), setup::seed(&config), (options, Range::default()), false);
     session.hear(&mut pass, events.input).map_err(|error| Failure::new(error.to_string()))?;
     reading::faults(&session.faults);
-    let ran = Findings::new(pass.end(), &session.groups, session.faults, Mask::default(), Vec::new());
+    reading::odd(&session.odd);
+    let ran = Findings::new(
+        pass.end(),
+        &session.groups,
+        (session.faults, session.odd),
+        Mask::default(),
+        Vec::new(),
+    );
+    let name = reading::name(input);
+    if ran.decided() == 0 {
+        return Err(Failure::new(format!(
+            "{name}: no event was decided: nothing can be said of what stays silent"
+        )));
+    }
+    if ran.broke_off() {
+        return Err(Failure::new(format!("{name}: broke off: what stays silent may speak behind that")));
+    }
     let silent = ran.silent().into_iter().map(|id| Finding {
         kind: Kind::Silent,
         about: id.to_owned(),
-        message: format!("it spoke of none of the {} events given", ran.counted()),
+        message: format!("it spoke of none of the {} events that were decided", ran.decided()),
     });
     let twins = ran.covered().into_iter().map(|(id, by, hits)| Finding {
         kind: Kind::Overlaps,

@@ -1,11 +1,12 @@
 //! `weir map`: which column of a stranger's table is which field, and the command of a first report.
 
 use std::fmt::Write;
+use std::io::{self, Read};
 
 use super::table::{columns, visible};
 use super::{Failure, finish, print, reading};
-use crate::cli::{Format, MapArgs, exit};
-use crate::evaluate::read::{Guess, ROWS, guess};
+use crate::cli::{FileOrStandard, Format, MapArgs, exit};
+use crate::evaluate::read::{Format as Table, Guess, ROWS, guess};
 
 /// Runs it.
 pub fn run(args: &MapArgs) -> u8 {
@@ -13,12 +14,16 @@ pub fn run(args: &MapArgs) -> u8 {
 }
 
 fn map(args: &MapArgs) -> Result<u8, Failure> {
-    let name = args.file.display().to_string();
-    let file = reading::open(&args.file)?;
-    let guess = guess(Box::new(file)).map_err(|error| Failure::new(format!("{name}: {error}")))?;
+    let name = reading::name(&args.file);
+    let from: Box<dyn Read> = match &args.file {
+        FileOrStandard::Standard => Box::new(io::stdin().lock()),
+        FileOrStandard::File(path) => Box::new(reading::open(path)?),
+    };
+    let comma = (reading::table_by_name(&name) == Some(Table::Tsv)).then_some('\t');
+    let guess = guess(from, comma).map_err(|error| Failure::new(format!("{name}: {error}")))?;
     print(&match args.format {
         Format::Json => serde_json::to_string_pretty(&guess).expect("text and numbers can be written") + "\n",
-        Format::Text => text(&name, &guess),
+        Format::Text => text(&name, &args.file, &guess),
     })?;
     let has = |field: &str| guess.columns.iter().any(|column| column.field == Some(field));
     let missing = ["time", "user"].into_iter().filter(|field| !(has(field) || *field == "user" && has("ip")));
@@ -34,7 +39,13 @@ fn map(args: &MapArgs) -> Result<u8, Failure> {
     Ok(exit::OK)
 }
 
-fn text(name: &str, guess: &Guess) -> String {
+fn text(name: &str, file: &FileOrStandard, guess: &Guess) -> String {
+    let input = match file {
+        FileOrStandard::Standard => "-".to_owned(),
+        FileOrStandard::File(_) => quoted(name),
+    };
+    // What is not called a table is taken for JSON lines.
+    let form = if reading::is_table(name) { "" } else { "--format csv " };
     let rows: Vec<[String; 3]> = (guess.columns.iter())
         .map(|column| {
             let sure = if column.sure { "" } else { "?" };
@@ -53,7 +64,7 @@ fn text(name: &str, guess: &Guess) -> String {
         line("No column tells what was done: each row is taken for a like, or for another --action.");
     }
     line("A first report:");
-    line(&visible(&format!("  weir backtest --input {} {} --report first.html", quoted(name), flags(guess))));
+    line(&visible(&format!("  weir backtest --input {input} {form}{} --report first.html", flags(guess))));
     text
 }
 

@@ -14,6 +14,7 @@ pub mod explain;
 pub mod export;
 pub mod lint;
 pub mod map;
+mod needless;
 pub mod policy;
 pub mod promotion;
 pub mod replay;

@@ -4,12 +4,13 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-use super::{Failure, table, tell, topic};
-use crate::cli::{EventFormat, EventsArgs, FileOrStandard, LabelKind, ReadingArgs};
+use super::{Failure, needless, print, table, tell, topic};
+use crate::cli::{EventFormat, EventsArgs, FileOrStandard, LabelKind, ReadingArgs, exit};
 use crate::clock;
 use crate::engine::time::Timestamp;
 use crate::evaluate::read::{Faults, Format, Input, Labels, Mapping, Session};
 use crate::evaluate::{Groups, Kind};
+use crate::replay::Odd;
 
 /// A file of events, and how long it is where that is known.
 pub(super) struct Events {
@@ -18,8 +19,17 @@ pub(super) struct Events {
 }
 
 /// The events.
-pub(super) fn events(format: Option<EventFormat>, from: &FileOrStandard) -> Result<Events, Failure> {
+pub(super) fn events(
+    format: Option<EventFormat>,
+    reading: &ReadingArgs,
+    from: &FileOrStandard,
+) -> Result<Events, Failure> {
     let name = name(from);
+    if format.is_some() && name.ends_with(ARCHIVE) {
+        return Err(Failure::of_usage(format!(
+            "{name}: a Parquet file has one form only; leave the format out"
+        )));
+    }
     let (from, length): (Box<dyn Read>, _) = match from {
         FileOrStandard::Standard => (Box::new(io::stdin().lock()), None),
         FileOrStandard::File(path) if name.ends_with(ARCHIVE) => (archive(path)?, None),
@@ -29,21 +39,40 @@ pub(super) fn events(format: Option<EventFormat>, from: &FileOrStandard) -> Resu
             (Box::new(file), length)
         }
     };
-    let is_table = [".csv", ".csv.gz", ".csv.zst"].iter().any(|end| name.ends_with(end));
     let format = match format {
         Some(EventFormat::Jsonl) => Format::JsonLines,
         Some(EventFormat::Csv) => Format::Csv,
-        None if is_table => Format::Csv,
-        None => Format::JsonLines,
+        Some(EventFormat::Tsv) => Format::Tsv,
+        None => table_by_name(&name).unwrap_or(Format::JsonLines),
     };
+    needless::of_lines(reading, format)?;
     Ok(Events { input: Input { name, from, format }, length })
+}
+
+/// Whether a file of this name is a table.
+pub(super) fn is_table(name: &str) -> bool {
+    table_by_name(name).is_some()
+}
+
+/// What kind of table a file of this name is, packed or not.
+pub(super) fn table_by_name(name: &str) -> Option<Format> {
+    let name = name.to_ascii_lowercase();
+    let plain = [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+    match plain.rsplit_once('.')?.1 {
+        "csv" => Some(Format::Csv),
+        "tsv" | "tab" => Some(Format::Tsv),
+        _ => None,
+    }
 }
 
 /// The events of a topic, or else of a file.
 pub(super) fn of(args: &EventsArgs) -> Result<Events, Failure> {
     match (&args.from, &args.input) {
-        (Some(from), _) => topic::events(&args.config, from),
-        (None, Some(file)) => events(args.events_format, file),
+        (Some(from), _) => {
+            needless::of_lines(&args.reading, Format::JsonLines)?;
+            topic::events(&args.config, from)
+        }
+        (None, Some(file)) => events(args.events_format, &args.reading, file),
         (None, None) => Err(Failure::of_usage("give --input or --from")),
     }
 }
@@ -72,6 +101,14 @@ pub(super) fn open(path: &Path) -> Result<File, Failure> {
     Ok(file)
 }
 
+/// Writes a file as a whole, or all of it to stdout.
+pub(super) fn put(file: &FileOrStandard, text: &str) -> Result<(), Failure> {
+    match file {
+        FileOrStandard::Standard => print(text),
+        FileOrStandard::File(path) => write(path, text),
+    }
+}
+
 /// Writes a file as a whole.
 pub(super) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     fs::write(path, text).map_err(|error| Failure::of_output(&path.display().to_string(), &error))
@@ -83,6 +120,13 @@ pub(super) fn name(file: &FileOrStandard) -> String {
         FileOrStandard::Standard => "stdin".to_owned(),
         FileOrStandard::File(path) => path.display().to_string(),
     }
+}
+
+/// Whether events may come with labels of their own: from a column, or all alike.
+pub(super) fn is_labelled(reading: &ReadingArgs) -> bool {
+    let mapped = reading.map.iter().any(|text| text.trim_start().starts_with("label="));
+    let column = reading.label_column.is_some() || !reading.attack_values.is_empty();
+    column || reading.label.is_some() || mapped
 }
 
 /// How rows are read, and with which labels.
@@ -131,5 +175,21 @@ pub(super) fn faults(faults: &Faults) {
     }
     for (kind, count) in &faults.counts {
         tell(&format!("{count} times: {kind}"));
+    }
+}
+
+/// A failure where the input broke off, once what was found is told.
+pub(super) fn whole(faults: &Faults) -> Result<u8, Failure> {
+    match faults.broke_off() {
+        true => Err(Failure::new("the input broke off: nothing behind that is in these figures")),
+        false => Ok(exit::OK),
+    }
+}
+
+/// Tells what was read and is odd.
+pub(super) fn odd(odd: &Odd) {
+    for odd in odd.list() {
+        let many = if odd.count == 1 { "1 event".to_owned() } else { format!("{} events, first", odd.count) };
+        tell(&table::visible(&format!("{}: {many} at {}: {}", odd.kind, odd.first, odd.message)));
     }
 }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::reading::Events;
-use super::{Failure, finish, policy, print, reading, setup, tell};
+use super::{Failure, finish, needless, policy, print, reading, setup, tell};
 use crate::backtest::{Findings, Mask, Pass, Range, Side, Spoken};
-use crate::cli::{FileOrStandard, Format, SuggestArgs, exit};
+use crate::cli::{FileOrStandard, Format, SuggestArgs};
 use crate::engine::Engine;
 use crate::engine::policy::load::load;
 use crate::evaluate::report::percent;
@@ -35,6 +35,7 @@ struct Row<'r> {
 }
 
 fn suggest(args: &SuggestArgs) -> Result<u8, Failure> {
+    needless::labels(&args.events.reading)?;
     let found = policy::of_args(&args.policy)?;
     let policy = found.load_or_fail()?.policy;
     let config = setup::config(&args.events.config)?;
@@ -47,6 +48,7 @@ fn suggest(args: &SuggestArgs) -> Result<u8, Failure> {
     let events = events(args)?;
     session.hear(&mut usual, events.input).map_err(|error| Failure::new(error.to_string()))?;
     reading::faults(&session.faults);
+    reading::odd(&session.odd);
     if usual.events() == 0 {
         return Err(Failure::new(format!("{}: no event was decided", name(args))));
     }
@@ -57,7 +59,8 @@ fn suggest(args: &SuggestArgs) -> Result<u8, Failure> {
         let [soft, hard] = ids(&suggestion.signal).map(|id| touched.spoken(&id));
         Row { suggestion, soft_touches: soft, hard_touches: hard }
     });
-    told(args, &rows.collect::<Vec<_>>(), &text)
+    told(args, &rows.collect::<Vec<_>>(), &text)?;
+    reading::whole(&session.faults)
 }
 
 fn events(args: &SuggestArgs) -> Result<Events, Failure> {
@@ -97,10 +100,10 @@ fn touched(
     let mut session = reading::session(&args.events.reading, None)?;
     let events = events(args)?;
     session.hear(&mut pass, events.input).map_err(|error| Failure::new(error.to_string()))?;
-    Ok(Findings::new(pass.end(), &session.groups, session.faults, Mask::default(), Vec::new()))
+    Ok(Findings::new(pass.end(), &session.groups, (session.faults, session.odd), Mask::default(), Vec::new()))
 }
 
-fn told(args: &SuggestArgs, rows: &[Row<'_>], patch: &str) -> Result<u8, Failure> {
+fn told(args: &SuggestArgs, rows: &[Row<'_>], patch: &str) -> Result<(), Failure> {
     if let Some(path) = &args.patch {
         reading::write(path, patch)?;
         tell(&format!("{}: written; all of it is in shadow", path.display()));
@@ -114,7 +117,7 @@ fn told(args: &SuggestArgs, rows: &[Row<'_>], patch: &str) -> Result<u8, Failure
         (Format::Text, Some(_)) => print(&report::text(&[table(rows)]))?,
         (Format::Text, None) => print(&format!("{}\n{patch}", report::text(&[table(rows)])))?,
     }
-    Ok(exit::OK)
+    Ok(())
 }
 
 const HEADS: [&str; 9] = [

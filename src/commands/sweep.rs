@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::{Failure, finish, policy, print, reading, setup};
+use super::{Failure, finish, needless, policy, print, reading, setup};
 use crate::backtest::{Costs, Findings, Mask, Pass, Range, Side};
-use crate::cli::{ConfigArgs, Format, SweepArgs, exit};
+use crate::cli::{ConfigArgs, Format, SweepArgs};
 use crate::config;
 use crate::evaluate::report::percent;
 use crate::replay::Options;
@@ -28,6 +28,7 @@ struct Row {
 }
 
 fn sweep(args: &SweepArgs) -> Result<u8, Failure> {
+    needless::warm_up(&args.range)?;
     let found = policy::of_args(&args.policy)?;
     let current = Side { name: found.name(), policy: found.load_or_fail()?.policy };
     let usage = |error: ParameterError| Failure::of_usage(error.to_string());
@@ -36,8 +37,12 @@ fn sweep(args: &SweepArgs) -> Result<u8, Failure> {
     let variants = Variants::of(&found.files, &parameters).map_err(usage)?;
     let findings = pass(args, current, &variants)?;
     reading::faults(findings.faults());
+    reading::odd(findings.odd());
     if findings.counted() == 0 {
         return Err(Failure::new(format!("no event counts: {}", findings.emptiness())));
+    }
+    if findings.decided() == 0 {
+        return Err(Failure::new(format!("none of {} events was decided", findings.counted())));
     }
     let rows: Vec<Row> =
         variants.0.iter().enumerate().map(|(number, variant)| row(&findings, number, variant)).collect();
@@ -55,7 +60,7 @@ fn sweep(args: &SweepArgs) -> Result<u8, Failure> {
             serde_json::to_string_pretty(&document).expect("text and numbers can be written") + "\n"
         }
     })?;
-    Ok(exit::OK)
+    reading::whole(findings.faults())
 }
 
 fn pass(args: &SweepArgs, current: Side, variants: &Variants) -> Result<Findings, Failure> {
@@ -64,15 +69,14 @@ fn pass(args: &SweepArgs, current: Side, variants: &Variants) -> Result<Findings
     all.push(current.clone());
     let warm_up = args.range.warm_up.unwrap_or_else(|| Pass::warm_up(&all));
     let range = Range { since: args.range.since, until: args.range.until, warm_up };
-    let events = reading::events(args.events_format, &args.input)?;
+    let events = reading::events(args.events_format, &args.reading, &args.input)?;
     let mut session = reading::session(&args.reading, args.labels.as_deref())?;
     let as_of = reading::as_of(&args.reading);
     let options = Options { name: "sweep".to_owned(), as_of, limits: DecodeLimits::default() };
-    let labelled =
-        args.labels.is_some() || args.reading.label.is_some() || args.reading.label_column.is_some();
+    let labelled = args.labels.is_some() || reading::is_labelled(&args.reading);
     let mut pass = Pass::new(current, variants.sides(), setup::seed(&config), (options, range), labelled);
     session.hear(&mut pass, events.input).map_err(|error| Failure::new(error.to_string()))?;
-    Ok(Findings::new(pass.end(), &session.groups, session.faults, Mask::default(), Vec::new()))
+    Ok(Findings::new(pass.end(), &session.groups, (session.faults, session.odd), Mask::default(), Vec::new()))
 }
 
 fn row(findings: &Findings, number: usize, variant: &Variant) -> Row {

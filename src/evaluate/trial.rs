@@ -1,22 +1,12 @@
 //! A trial: labelled lines through the engine, into the book.
 //!
-//! The engine and the way to it are those of a replay. When all lines are through, time goes on for a minute in steps
-//! of a second, as it does on an idle stream; then the engine is asked on until nothing waits and it has told nothing
-//! for a while, for corrections are made a few with each input.
+//! The engine and the way to it are those of a replay; behind the last line time goes on ([`Settling`]).
 
 use super::book::Book;
 use super::label::Label;
 use super::read::Ear;
 use crate::engine::Engine;
-use crate::engine::time::Span;
-use crate::replay::{Drive, Heard, Options};
-
-/// How long time goes on after the last line, seconds.
-const SETTLE_SECONDS: i64 = 60;
-/// So many ticks without a revision are the end.
-const SILENT_TICKS: u32 = 256;
-/// The end, whatever comes: 64 revisions a tick are 64 million.
-const TICKS_MAX: i64 = 1_000_000;
+use crate::replay::{Drive, Heard, Options, Settling};
 
 /// See the module.
 #[derive(Debug)]
@@ -34,16 +24,10 @@ impl<'e> Trial<'e> {
 
     /// Ends the trial.
     pub fn end(mut self) -> Book {
-        let mut silent = 0;
-        for second in 1..=TICKS_MAX {
-            let waits = self.drive.engine().remembered().waiting > 0;
-            if second > SETTLE_SECONDS && !waits && silent >= SILENT_TICKS {
-                break;
-            }
-            // Beyond the minute only what is under way goes on; nothing else is to expire.
-            let passed = Span::from_secs(second.min(SETTLE_SECONDS));
-            let outputs = self.drive.tick(self.book.now.after(passed));
-            silent = if outputs.revisions.is_empty() { silent.saturating_add(1) } else { 0 };
+        let mut settling = Settling::default();
+        while let Some(after) = settling.next(self.drive.engine().remembered().waiting > 0) {
+            let outputs = self.drive.tick(self.book.now.after(after));
+            settling.told(!outputs.revisions.is_empty());
             self.book.told(outputs);
         }
         self.book.close();

@@ -49,6 +49,8 @@ pub struct Explanation {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(super) struct Fields {
     pub(super) id: String,
+    /// File and line.
+    pub(super) at: String,
     pub(super) line: u64,
     pub(super) action: String,
     pub(super) user: Option<String>,
@@ -216,6 +218,7 @@ impl Explanation {
         Self {
             event: Fields {
                 id: event.id.to_string(),
+                at: String::new(),
                 line,
                 action: event.action.to_string(),
                 user: text(event.user.as_deref()),
@@ -238,6 +241,11 @@ impl Explanation {
             counterfactuals: families.collect(),
             ..Self::default()
         }
+    }
+
+    /// Where the event stands in its file: a row of a table may be many lines, and is not the line of its number.
+    pub fn stands(&mut self, name: &str, line: u64) {
+        (self.event.at, self.event.line) = (format!("{name}:{line}"), line);
     }
 
     /// What the trace and the state before tell.

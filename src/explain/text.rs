@@ -26,7 +26,7 @@ impl Explanation {
 
     fn head(&self, text: &mut String) {
         let event = &self.event;
-        line(text, 0, &format!("event {} (line {}): {}", event.id, event.line, event.action));
+        line(text, 0, &format!("event {} ({}): {}", event.id, event.at, event.action));
         for (name, value) in [
             ("user", &event.user),
             ("target", &event.target),

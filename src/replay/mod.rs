@@ -3,15 +3,19 @@
 mod coverage;
 mod drive;
 mod lines;
+mod odd;
 mod panel;
 mod policy_test;
 mod record;
+mod settle;
 mod stream;
 
 pub use self::coverage::{Branch, Coverage, Reached};
 pub use self::drive::{Drive, Heard, Options};
 pub use self::lines::Lines;
+pub use self::odd::{Odd, Oddity};
 pub use self::panel::{Panel, Said, Told, Turn};
 pub use self::policy_test::{run_covered, run_test};
 pub use self::record::{Record, Unread};
-pub use self::stream::{Summary, Watch, replay};
+pub use self::settle::Settling;
+pub use self::stream::{Summary, Watch, replay, replay_revised};

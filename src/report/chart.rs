@@ -19,6 +19,8 @@ pub struct Chart {
     pub across: X,
     /// How the vertical axis is marked.
     pub up: Y,
+    /// Each line has a panel of its own, with the same axes: lines that nearly agree would hide each other.
+    pub apart: bool,
 }
 
 /// What the first coordinate is.
@@ -54,6 +56,8 @@ pub struct Line {
 
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 280.0;
+/// Height of one panel of several.
+const PANEL: f64 = 180.0;
 const LEFT: f64 = 56.0;
 const RIGHT: f64 = 150.0;
 const TOP: f64 = 16.0;
@@ -64,6 +68,7 @@ struct Scale {
     x: (f64, f64),
     y_max: f64,
     up: Y,
+    height: f64,
 }
 
 impl Chart {
@@ -71,14 +76,25 @@ impl Chart {
     pub(super) fn svg(&self) -> String {
         let Some(scale) = self.scale() else { return String::new() };
         let title = escaped(&self.title);
+        let height = scale.height * self.panels() as f64;
         let mut svg = format!(
-            "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{title}\">\n<title>{title}</title>\n"
+            "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{title}\">\n<title>{title}</title>\n"
         );
-        self.axes(&scale, &mut svg);
-        for (number, line) in self.lines.iter().enumerate() {
-            draw(line, number, &scale, &mut svg);
+        let lines: Vec<(usize, &Line)> = self.lines.iter().enumerate().collect();
+        for (panel, lines) in lines.chunks(lines.len().div_ceil(self.panels())).enumerate() {
+            put(&mut svg, &format!("<g transform=\"translate(0 {:.1})\">", scale.height * panel as f64));
+            self.axes(&scale, &mut svg);
+            lines
+                .iter()
+                .enumerate()
+                .for_each(|(row, (number, line))| draw(line, (*number, row), &scale, &mut svg));
+            put(&mut svg, "</g>");
         }
         svg + "</svg>\n"
+    }
+
+    fn panels(&self) -> usize {
+        if self.apart { self.lines.len() } else { 1 }
     }
 
     fn scale(&self) -> Option<Scale> {
@@ -87,12 +103,12 @@ impl Chart {
         let high = points().map(|(x, _)| *x).reduce(f64::max)?;
         let top = points().map(|(_, y)| *y).fold(0.0, f64::max);
         let x = if low < high { (low, high) } else { (low - 1.0, high + 1.0) };
-        let up = self.up;
-        Some(Scale { x, y_max: if top > 0.0 { top } else { 1.0 }, up })
+        let (up, height) = (self.up, if self.panels() > 1 { PANEL } else { HEIGHT });
+        Some(Scale { x, y_max: if top > 0.0 { top } else { 1.0 }, up, height })
     }
 
     fn axes(&self, scale: &Scale, svg: &mut String) {
-        let (bottom, right) = (HEIGHT - BOTTOM, WIDTH - RIGHT);
+        let (bottom, right) = (scale.height - BOTTOM, WIDTH - RIGHT);
         for y in scale.marks() {
             let at = scale.y(y);
             let label = short(y);
@@ -125,7 +141,7 @@ impl Chart {
             &format!(
                 "<text x=\"{:.1}\" y=\"{:.1}\" class=\"middle\">{}</text>",
                 (LEFT + right) / 2.0,
-                HEIGHT - 8.0,
+                scale.height - 8.0,
                 escaped(self.x)
             ),
         );
@@ -143,7 +159,7 @@ impl Scale {
             Y::Even => value / self.y_max,
             Y::Magnitude => libm::log10(1.0 + value) / libm::log10(1.0 + self.y_max),
         };
-        TOP + (1.0 - part) * (HEIGHT - BOTTOM - TOP)
+        TOP + (1.0 - part) * (self.height - BOTTOM - TOP)
     }
 
     /// Values that are marked on the vertical axis.
@@ -168,8 +184,9 @@ impl X {
     }
 }
 
-/// A step line: a threshold between two scores does what the higher one does.
-fn draw(line: &Line, number: usize, scale: &Scale, svg: &mut String) {
+/// A step line: a threshold between two scores does what the higher one does. `number` tells lines apart, `row` is where its
+/// name stands.
+fn draw(line: &Line, (number, row): (usize, usize), scale: &Scale, svg: &mut String) {
     let mut path = String::new();
     for (place, (x, y)) in line.points.iter().enumerate() {
         let (x, y) = (scale.x(*x), scale.y(*y));
@@ -181,7 +198,7 @@ fn draw(line: &Line, number: usize, scale: &Scale, svg: &mut String) {
     for (x, y) in line.points.iter().step_by(every) {
         put(svg, &marker(number, scale.x(*x), scale.y(*y)));
     }
-    let (x, y) = (WIDTH - RIGHT + 12.0, TOP + 14.0 + 22.0 * number as f64);
+    let (x, y) = (WIDTH - RIGHT + 12.0, TOP + 14.0 + 22.0 * row as f64);
     put(svg, &format!("<path class=\"line\" stroke-dasharray=\"{}\" d=\"M{x:.1} {y:.1}h26\"/>", line.dash));
     put(svg, &marker(number, x + 13.0, y));
     let (name, shown) = (escaped(&line.name), escaped(&fitting(&line.name)));
@@ -252,10 +269,33 @@ mod tests {
 
     #[test]
     fn magnitudes_are_marked_by_powers_of_ten() {
-        let scale = Scale { x: (0.0, 1.0), y_max: 2500.0, up: Y::Magnitude };
+        let scale = Scale { x: (0.0, 1.0), y_max: 2500.0, up: Y::Magnitude, height: HEIGHT };
         assert_eq!(scale.marks(), [0.0, 1.0, 10.0, 100.0, 1000.0]);
         assert!((scale.y(0.0) - (HEIGHT - BOTTOM)).abs() < 1e-9 && (scale.y(2500.0) - TOP).abs() < 1e-9);
         assert_eq!(X::Time.label(1_749_988_800_000.0), "06-15 12:00");
+    }
+
+    /// Two lines that agree: each is drawn in a panel of its own, at the same place within it.
+    #[test]
+    fn lines_apart_hide_nothing() {
+        let line = |name: &str| Line { name: name.into(), dash: "", points: vec![(0.0, 1.0), (2.0, 4.0)] };
+        let chart = Chart { lines: vec![line("now"), line("then")], apart: true, ..Chart::default() };
+        let svg = chart.svg();
+        assert!(svg.contains("viewBox=\"0 0 720 360\""), "{svg}");
+        let panels: Vec<&str> = svg.split("<g transform=").skip(1).collect();
+        assert!(
+            panels[0].starts_with("\"translate(0 0.0)\"") && panels[1].starts_with("\"translate(0 180.0)\"")
+        );
+        let drawn = |panel: &str| {
+            panel
+                .split("<path class=\"line\"")
+                .nth(1)
+                .and_then(|path| path.split("/>").next().map(str::to_owned))
+        };
+        assert!(drawn(panels[0]).is_some_and(|path| path.contains("d=\"M56.0 ")));
+        assert_eq!(drawn(panels[0]), drawn(panels[1]));
+        let together = Chart { apart: false, ..chart }.svg();
+        assert_eq!((together.matches("<g ").count(), together.contains("0 0 720 280")), (1, true));
     }
 
     #[test]

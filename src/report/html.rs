@@ -65,8 +65,11 @@ fn table(section: &Section) -> String {
         return "<p>None.</p>\n".to_owned();
     }
     let title = escaped(&section.title);
-    let head: String =
-        section.heads.iter().map(|head| format!("<th scope=\"col\">{}</th>", escaped(head))).collect();
+    let head = |head: &String| {
+        let class = if head.chars().count() > SHORT / 2 { " class=\"words\"" } else { "" };
+        format!("<th scope=\"col\"{class}>{}</th>", escaped(head))
+    };
+    let head: String = section.heads.iter().map(head).collect();
     let head = if section.heads.iter().all(String::is_empty) {
         String::new()
     } else {
@@ -79,10 +82,16 @@ fn table(section: &Section) -> String {
     )
 }
 
+/// Up to so many characters a cell is one line: a table that is wider than its page is scrolled, and would break them first.
+const SHORT: usize = 32;
+
 fn row(cells: &[String]) -> String {
-    let cell = |(place, text): (usize, &String)| match place {
-        0 => format!("<th scope=\"row\">{}</th>", escaped(text)),
-        _ => format!("<td>{}</td>", escaped(text)),
+    let cell = |(place, text): (usize, &String)| {
+        let class = if text.chars().count() > SHORT { " class=\"long\"" } else { "" };
+        match place {
+            0 => format!("<th scope=\"row\"{class}>{}</th>", escaped(text)),
+            _ => format!("<td{class}>{}</td>", escaped(text)),
+        }
     };
     let cells: String = cells.iter().enumerate().map(cell).collect();
     format!("<tr>{cells}</tr>\n")
@@ -123,6 +132,15 @@ mod tests {
             assert!(!page.contains(bad), "{bad} in {page}");
         }
         assert!(page.contains("&lt;img src=x&gt;") && page.contains("<p>n&amp;</p>"));
+    }
+
+    #[test]
+    fn what_is_short_stays_on_one_line() {
+        let cells = ["speaker (140)".to_owned(), "x".repeat(33)];
+        assert_eq!(
+            row(&cells),
+            format!("<tr><th scope=\"row\">speaker (140)</th><td class=\"long\">{}</td></tr>\n", cells[1])
+        );
     }
 
     #[test]

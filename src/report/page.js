@@ -44,6 +44,7 @@
         const place = document.createElement(tag);
         if (tag === "th") place.scope = "col";
         place.textContent = cell;
+        if (cell.length > 32) place.className = "long";
         line.append(place);
       }
       return line;

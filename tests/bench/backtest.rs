@@ -22,7 +22,7 @@ use weir::engine::key::HashSeed;
 use weir::engine::policy::load::load;
 use weir::engine::time::Timestamp;
 use weir::evaluate::Groups;
-use weir::evaluate::read::{Ear, Faults};
+use weir::evaluate::read::Ear;
 use weir::replay::{Lines, Options};
 
 /// Sunday, 2025-06-15T12:00:00Z.
@@ -75,7 +75,7 @@ fn measure(path: &Path, events: u64) -> io::Result<()> {
     let (state, resident) = (pass.state_bytes(), clock::rss_bytes());
     let ran = pass.end();
     let seconds = clock::process_cpu_seconds() - start;
-    let findings = Findings::new(ran, &Groups::default(), Faults::default(), Mask::default(), Vec::new());
+    let findings = Findings::new(ran, &Groups::default(), Default::default(), Mask::default(), Vec::new());
     assert_eq!(findings.counted(), events, "each event counts");
     println!("events {events}");
     println!("events_per_cpu_second {:.0} (each under 2 policies)", events as f64 / seconds);

@@ -39,6 +39,7 @@ pub(super) fn scores(findings: &Findings) -> Section {
         y: "decisions",
         lines: lines.collect(),
         up: Y::Magnitude,
+        apart: true,
         ..Chart::default()
     };
     let heads = ["score at least", "decisions", "share", "of settled accounts", "of paying accounts"];

@@ -4,13 +4,14 @@ use crate::backtest::findings::Findings;
 use crate::backtest::sample::Sample;
 use crate::backtest::top::Top;
 use crate::engine::time::Timestamp;
+use crate::replay::Oddity;
 use crate::report::Section;
 
-use super::part;
+use super::{counted, part};
 
 pub(super) fn shortcomings(findings: &Findings) -> Vec<Section> {
     let always = [read(findings), faults(findings), quality(findings)];
-    began(findings).into_iter().chain(always).collect()
+    began(findings).into_iter().chain(odd(findings)).chain(always).collect()
 }
 
 fn read(findings: &Findings) -> Section {
@@ -36,7 +37,7 @@ fn read(findings: &Findings) -> Section {
         row("outside of the sample, applied untold", passed.neighbours.to_string());
         row("outside of the sample, passed over", passed.strangers.to_string());
     }
-    row("events that count", passed.inside.to_string());
+    row("events that count", counted(findings));
     for seat in &findings.ran.seats {
         let outcomes = seat.ledger.tally.outcomes();
         let told: Vec<String> = outcomes.iter().map(|(name, count)| format!("{name} {count}")).collect();
@@ -68,13 +69,28 @@ fn began(findings: &Findings) -> Option<Section> {
     ))
 }
 
+/// What was decided and may not be as it was meant, where there is any.
+fn odd(findings: &Findings) -> Option<Section> {
+    let row = |odd: &Oddity| {
+        let count = part(odd.count, findings.decided());
+        vec![odd.kind.replace('_', " "), count, odd.first.clone(), odd.message.to_owned()]
+    };
+    let rows: Vec<Vec<String>> = findings.odd.list().iter().map(row).collect();
+    let heads = ["what", "decisions", "first", "why"];
+    (!rows.is_empty()).then(|| Section::table("What is odd in the input", &heads, rows))
+}
+
 fn faults(findings: &Findings) -> Section {
     let faults = &findings.faults;
-    let first = faults.first.iter().map(|fault| {
-        let count = faults.count(fault.kind).to_string();
-        vec![fault.at.clone(), fault.kind.to_owned(), count, fault.message.clone()]
+    let rows = faults.counts.iter().flat_map(|(kind, count)| {
+        let first = faults.first.iter().filter(|fault| fault.kind == *kind);
+        first.enumerate().map(|(number, fault)| {
+            // Said once of a kind: beside each place it would be taken for how often that happened there.
+            let count = if number == 0 { count.to_string() } else { String::new() };
+            vec![(*kind).to_owned(), count, fault.at.clone(), fault.message.clone()]
+        })
     });
-    Section::table("What could not be read", &["where", "what", "how often", "why"], first.collect())
+    Section::table("What could not be read", &["what", "how often", "where", "why"], rows.collect())
         .noted("The first of each kind with their places; all were counted, and the rest was done.")
 }
 

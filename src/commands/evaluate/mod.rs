@@ -44,7 +44,7 @@ struct Document<'d> {
 fn evaluate(args: &EvaluateArgs, events: &FileOrStandard) -> Result<u8, Failure> {
     let config = setup::config(&ConfigArgs::from_environment())?;
     let policy = policy::of_args(&args.policy)?.load_or_fail()?.policy;
-    let input = reading::events(args.format, events)?.input;
+    let input = reading::events(args.format, &args.reading, events)?.input;
     if args.labels.is_none() && args.reading.label.is_none() && input.format == InputFormat::JsonLines {
         return Err(Failure::of_usage(
             "nothing says what is an attack: give --labels, or --label for all events",
@@ -66,6 +66,7 @@ fn evaluate(args: &EvaluateArgs, events: &FileOrStandard) -> Result<u8, Failure>
     }
     let figures = Figures::of(&book, &session.groups);
     reading::faults(&session.faults);
+    reading::odd(&session.odd);
     told(args, &Document { policy: &policy.hash, faults: &session.faults, figures: &figures })
 }
 

@@ -4,7 +4,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
 
-use crate::cli::FileOrStandard;
+use crate::cli::{FileOrStandard, ReplayArgs};
 use crate::commands::{Failure, reading};
 
 /// Lines to be read.
@@ -17,29 +17,33 @@ pub(super) struct Input {
     pub(super) length: Option<u64>,
 }
 
-/// Where decisions go to.
-pub(super) struct Output {
-    /// For messages.
-    pub(super) name: String,
-    /// Takes the bytes.
-    pub(super) to: Named,
+/// A writer whose faults can be told from those of the input.
+pub(super) struct Named {
+    name: String,
+    to: Box<dyn Write>,
 }
 
-/// A writer whose faults can be told from those of the input.
-pub(super) struct Named(Box<dyn Write>);
-
-/// A fault of the output, inside an [`io::Error`] of the same kind.
+/// A fault of an output, inside an [`io::Error`] of the same kind.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct OutputFault(io::Error);
+#[error("{name}: {error}")]
+struct OutputFault {
+    name: String,
+    error: io::Error,
+}
+
+impl Named {
+    fn fault(&self, error: io::Error) -> io::Error {
+        io::Error::new(error.kind(), OutputFault { name: self.name.clone(), error })
+    }
+}
 
 impl Write for Named {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes).map_err(|error| io::Error::new(error.kind(), OutputFault(error)))
+        self.to.write(bytes).map_err(|error| self.fault(error))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush().map_err(|error| io::Error::new(error.kind(), OutputFault(error)))
+        self.to.flush().map_err(|error| self.fault(error))
     }
 }
 
@@ -48,6 +52,12 @@ pub(super) fn open(input: &FileOrStandard) -> Result<Input, Failure> {
         return Ok(Input { name: "stdin".to_owned(), from: Box::new(io::stdin().lock()), length: None });
     };
     let name = path.display().to_string();
+    if reading::is_table(&name) {
+        return Err(Failure::of_usage(format!(
+            "input {name}: a table is no lines of JSON: `weir backtest --input FILE --map FIELD=COLUMN` reads it (`weir map FILE` \
+             guesses the columns)"
+        )));
+    }
     if name.ends_with(reading::ARCHIVE) {
         return Ok(Input { name, from: reading::archive(path)?, length: None });
     }
@@ -60,10 +70,30 @@ pub(super) fn open(input: &FileOrStandard) -> Result<Input, Failure> {
     Ok(Input { name, from: Box::new(file), length: about.is_file().then_some(about.len()) })
 }
 
+/// Where decisions go to, and their corrections.
+pub(super) fn outputs(args: &ReplayArgs) -> Result<(Named, Named), Failure> {
+    let to = create(&args.output, &args.input)?;
+    let Some(revisions) = &args.revisions else {
+        return Ok((to, Named { name: "nowhere".to_owned(), to: Box::new(io::sink()) }));
+    };
+    let revised = create(revisions, &args.input)?;
+    let standard = [revisions, &args.output].iter().all(|file| **file == FileOrStandard::Standard);
+    let files = match (revisions, &args.output) {
+        (FileOrStandard::File(one), FileOrStandard::File(other)) => {
+            fs::metadata(one).ok().zip(fs::metadata(other).ok())
+        }
+        _ => None,
+    };
+    if standard || files.is_some_and(|(one, other)| same(&one, &other)) {
+        return Err(Failure::of_usage("--revisions and --output are the same: give two files"));
+    }
+    Ok((to, revised))
+}
+
 /// Makes or empties the output; never the input's own file.
-pub(super) fn create(output: &FileOrStandard, input: &FileOrStandard) -> Result<Output, Failure> {
+fn create(output: &FileOrStandard, input: &FileOrStandard) -> Result<Named, Failure> {
     let FileOrStandard::File(path) = output else {
-        return Ok(Output { name: "stdout".to_owned(), to: Named(Box::new(io::stdout().lock())) });
+        return Ok(Named { name: "stdout".to_owned(), to: Box::new(io::stdout()) });
     };
     let name = path.display().to_string();
     if let (FileOrStandard::File(input), Ok(about)) = (input, fs::metadata(path))
@@ -72,7 +102,7 @@ pub(super) fn create(output: &FileOrStandard, input: &FileOrStandard) -> Result<
         return Err(Failure::of_usage(format!("output {name} is the input itself")));
     }
     match File::create(path) {
-        Ok(file) => Ok(Output { name, to: Named(Box::new(file)) }),
+        Ok(file) => Ok(Named { name, to: Box::new(file) }),
         Err(error) => Err(Failure::new(format!("output {name}: {error}"))),
     }
 }
@@ -82,9 +112,9 @@ fn same(one: &Metadata, other: &Metadata) -> bool {
 }
 
 /// The words for a replay that could not be finished.
-pub(super) fn failed(error: &io::Error, input: &str, output: &str) -> Failure {
+pub(super) fn failed(error: &io::Error, input: &str) -> Failure {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<OutputFault>()) {
-        Some(OutputFault(inner)) => Failure::of_output(&format!("output {output}"), inner),
+        Some(OutputFault { name, error }) => Failure::of_output(&format!("output {name}"), error),
         None => Failure::new(format!("input {input}: {error}")),
     }
 }
@@ -109,12 +139,15 @@ mod tests {
 
     #[test]
     fn a_fault_is_told_of_the_right_side() {
-        let fault = |kind| Named(Box::new(Broken(kind))).write(b"x").expect_err("it is broken");
-        let full = failed(&fault(io::ErrorKind::StorageFull), "in", "out");
+        let fault = |kind| {
+            let mut broken = Named { name: "out".to_owned(), to: Box::new(Broken(kind)) };
+            broken.write(b"x").expect_err("it is broken")
+        };
+        let full = failed(&fault(io::ErrorKind::StorageFull), "in");
         assert!(full.text.starts_with("error: output out: "), "{}", full.text);
-        let gone = failed(&fault(io::ErrorKind::BrokenPipe), "in", "out");
+        let gone = failed(&fault(io::ErrorKind::BrokenPipe), "in");
         assert_eq!((gone.code, gone.text.as_str()), (exit::OK, ""));
-        let unread = failed(&io::ErrorKind::UnexpectedEof.into(), "in", "out");
+        let unread = failed(&io::ErrorKind::UnexpectedEof.into(), "in");
         assert!(unread.text.starts_with("error: input in: "), "{}", unread.text);
     }
 

@@ -21,7 +21,7 @@ use crate::clock;
 use crate::config::Config;
 use crate::engine::Engine;
 use crate::evaluate::read::unpacked;
-use crate::replay::{Options, replay as decide};
+use crate::replay::{Options, replay_revised as decide};
 use crate::wire::interaction::DecodeLimits;
 
 /// What decisions name as their source: not the file, so that its name changes no decision.
@@ -36,10 +36,11 @@ fn replay(args: &ReplayArgs) -> Result<u8, Failure> {
     let config = setup::config(&ConfigArgs::from_environment())?;
     let policy = policy::of_args(&args.policy)?.load_or_fail()?.policy;
     let input = files::open(&args.input)?;
-    let output = files::create(&args.output, &args.input)?;
+    let outputs = files::outputs(args)?;
     let as_of = args.as_of.unwrap_or_else(clock::now);
     let options = Options { name: SOURCE.to_owned(), as_of, limits: limits(&config) };
-    let on_screen = args.output == FileOrStandard::Standard && io::stdout().is_terminal();
+    let standard = [Some(&args.output), args.revisions.as_ref()].contains(&Some(&FileOrStandard::Standard));
+    let on_screen = standard && io::stdout().is_terminal();
     let progress = Progress::start(input.length, on_screen);
 
     let cpu = clock::process_cpu_seconds();
@@ -49,14 +50,15 @@ fn replay(args: &ReplayArgs) -> Result<u8, Failure> {
         floor.block(lines, bytes);
     };
     let (from, broken) = unpacked(progress.reading(input.from));
-    let summary = decide(from, output.to, &mut engine, &options, &mut watch);
+    let summary = decide(from, outputs, &mut engine, &options, &mut watch);
     let cpu = clock::process_cpu_seconds() - cpu - floor.spent_seconds();
     progress.finish();
-    let summary = summary.map_err(|error| files::failed(&error, &input.name, &output.name))?;
+    let summary = summary.map_err(|error| files::failed(&error, &input.name))?;
 
     let cost =
         Cost { cpu_seconds: cpu, parse_floor_ratio: floor.ratio(cpu), peak_rss: clock::peak_rss_bytes() };
-    let stats = Stats::new(&input.name, &summary, &cost, &policy.hash, as_of);
+    let mut stats = Stats::new(&input.name, &summary, &cost, &policy.hash, as_of);
+    stats.revisions_written = args.revisions.is_some();
     let broken_off = broken.why().map(|why| Failure::new(format!("input {}: {why}", input.name)));
     match (args.stats, &broken_off) {
         (Format::Json, None) => tell(&stats.json()),

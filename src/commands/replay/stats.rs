@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::commands::table::visible;
 use crate::engine::time::Timestamp;
-use crate::replay::Summary;
+use crate::replay::{Oddity, Summary};
 
 /// What a replay cost.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +39,13 @@ pub(super) struct Stats {
     as_of: String,
     ban_changes: u64,
     case_records: u64,
+    /// Corrections of decisions, of which each line has but the first.
+    revisions: u64,
+    /// Whether they were written anywhere.
+    #[serde(skip)]
+    pub(super) revisions_written: bool,
+    /// What was decided and is odd.
+    odd: Vec<Oddity>,
     /// The first lines of each kind that could not be decided.
     faults: Vec<Fault>,
 }
@@ -63,6 +70,8 @@ impl Stats {
             place: error.field().to_owned(),
             message: error.message.clone(),
         });
+        let odd = summary.odd.list().iter();
+        let odd = odd.map(|odd| Oddity { first: format!("{input}:{}", odd.first), ..odd.clone() });
         Self {
             consumed: tally.consumed,
             outcomes: tally.outcomes(),
@@ -76,6 +85,9 @@ impl Stats {
             as_of: as_of.to_string(),
             ban_changes: summary.ban_changes,
             case_records: summary.case_records,
+            revisions: summary.revisions,
+            revisions_written: false,
+            odd: odd.collect(),
             faults: faults.collect(),
         }
     }
@@ -85,9 +97,13 @@ impl Stats {
         serde_json::to_string(self).expect("text, numbers and structs of them can be written")
     }
 
-    /// For people: the faults, then the figures.
+    /// For people: the faults, what is odd, then the figures.
     pub(super) fn text(&self) -> String {
         let mut text = self.faults_text();
+        for Oddity { kind, count, first, message } in &self.odd {
+            let told = visible(&format!("{kind}: {count} times, first at {first}: {message}"));
+            writeln!(text, "{told}").expect("memory takes all");
+        }
         let mut line = |name: &str, value: String| {
             writeln!(text, "{name:<12} {value}").expect("memory takes all");
         };
@@ -98,6 +114,12 @@ impl Stats {
         }
         line("verdicts", counts(&self.verdicts));
         line("bans", format!("{} changes, {} case records", self.ban_changes, self.case_records));
+        let unwritten = match self.revisions {
+            0 => "",
+            _ if self.revisions_written => "",
+            _ => ", in no line of the output: --revisions FILE writes them",
+        };
+        line("corrections", format!("{} of decisions made before{unwritten}", self.revisions));
         line(
             "cpu",
             format!("{:.2} s, {:.0} events per CPU-second", self.cpu_seconds, self.events_per_cpu_second),

@@ -24,10 +24,11 @@ pub(super) use self::lines::events;
 use self::live::Live;
 use self::origin::Restored;
 use super::progress::Progress;
-use super::{Failure, backtest, reading, setup};
+use super::{Failure, backtest, needless, reading, setup};
 use crate::backtest::{Findings, Pass, Range, Scout, Side, Thin};
 use crate::cli::{BacktestArgs, exit};
 use crate::config::Config;
+use crate::evaluate::read::Format;
 use crate::pipeline::FollowError;
 use crate::replay::Options;
 use crate::stream::{Topic, TopicNames};
@@ -43,6 +44,7 @@ pub(super) fn pass(
     mut sides: Vec<Side>,
     (mut range, labelled): (Range, bool),
 ) -> Result<Findings, Failure> {
+    needless::of_lines(&args.reading, Format::JsonLines)?;
     let config = setup::config(&args.config)?;
     let names = names(&config, topic)?;
     let record_max = usize::try_from(config.kafka.record_bytes_max).unwrap_or(usize::MAX);
@@ -111,7 +113,7 @@ pub(super) fn pass(
     if !notes.is_empty() {
         facts.push(("to be known".to_owned(), notes.join("; ")));
     }
-    Ok(Findings::new(ran, &session.groups, session.faults, backtest::mask(args), facts))
+    Ok(Findings::new(ran, &session.groups, (session.faults, session.odd), backtest::mask(args), facts))
 }
 
 /// The names of all topics, if `topic` is that of interactions.

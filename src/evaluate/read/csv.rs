@@ -19,8 +19,10 @@ pub(super) struct Csv<R> {
     ahead: VecDeque<Vec<u8>>,
     /// Lines before the first of `ahead`.
     line: u64,
-    /// What parts fields, once the first line is read.
+    /// What parts fields; by the first line where it was not said.
     comma: Option<char>,
+    /// Whether the first line is read.
+    begun: bool,
 }
 
 /// One row.
@@ -77,7 +79,12 @@ impl Row {
 
 impl<R: BufRead> Csv<R> {
     pub(super) fn new(from: R) -> Self {
-        Self { from, ahead: VecDeque::new(), line: 0, comma: None }
+        Self { from, ahead: VecDeque::new(), line: 0, comma: None, begun: false }
+    }
+
+    /// Rows of which it is known what parts their fields.
+    pub(super) fn parted_by(comma: char, from: R) -> Self {
+        Self { comma: Some(comma), ..Self::new(from) }
     }
 
     /// Lines read so far.
@@ -108,9 +115,9 @@ impl<R: BufRead> Csv<R> {
             if self.from.read_until(b'\n', &mut line)? == 0 {
                 return Ok(false);
             }
-            if self.comma.is_none() {
-                let bare = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&line).to_vec();
-                (self.comma, line) = (Some(comma(&bare)), bare);
+            if !self.begun {
+                line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&line).to_vec();
+                (self.begun, self.comma) = (true, self.comma.or(Some(comma(&line))));
             }
             self.ahead.push_back(line);
         }
@@ -262,6 +269,9 @@ mod tests {
         );
         assert_eq!(rows(b"a\tb\n1,5\t2\n"), [row(&["a", "b"]), row(&["1,5", "2"])]);
         assert_eq!(rows(b"\"a;b;c\",d\n1,2\n"), [row(&["a;b;c", "d"]), row(&["1", "2"])]);
+        let mut tabs = Csv::parted_by('\t', "\u{feff}a, b, c\td\n".as_bytes());
+        let head = tabs.next_row().unwrap().unwrap().unwrap();
+        assert_eq!(head.iter().collect::<Vec<_>>(), ["a, b, c", "d"]);
     }
 
     #[test]

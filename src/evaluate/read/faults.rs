@@ -37,6 +37,11 @@ impl Faults {
         }
     }
 
+    /// Whether the input, or a partition of it, could not be read to its end.
+    pub fn broke_off(&self) -> bool {
+        ["file broken off", "partition broken off"].iter().any(|kind| self.count(kind) > 0)
+    }
+
     /// Faults of one kind.
     pub fn count(&self, kind: &str) -> u64 {
         self.counts.get(kind).copied().unwrap_or(0)

@@ -144,9 +144,9 @@ const FIELDS: [(&str, &[&str]); 12] = [
 ///
 /// # Errors
 /// Reading fails, or there is no line of column names.
-pub fn guess(from: Box<dyn Read>) -> io::Result<Guess> {
+pub fn guess(from: Box<dyn Read>, comma: Option<char>) -> io::Result<Guess> {
     let (from, broken) = unpacked(from);
-    let mut guess = of_rows(BufReader::new(from))?;
+    let mut guess = of_rows(BufReader::new(from), comma)?;
     if guess.columns.is_empty() {
         let why = broken.why().unwrap_or_else(|| "is empty: a line of column names is needed".to_owned());
         return Err(io::Error::new(io::ErrorKind::InvalidData, why));
@@ -155,14 +155,17 @@ pub fn guess(from: Box<dyn Read>) -> io::Result<Guess> {
     Ok(guess)
 }
 
-fn of_rows(mut from: impl BufRead) -> io::Result<Guess> {
+fn of_rows(mut from: impl BufRead, comma: Option<char>) -> io::Result<Guess> {
     let refused = |why: &str| Err(io::Error::new(io::ErrorKind::InvalidData, why));
     if from.fill_buf()?.trim_ascii_start().starts_with(b"{") {
         return refused(
             "holds JSON lines, which need no mapping: give it to `weir backtest --input` as it is",
         );
     }
-    let mut csv = Csv::new(from);
+    let mut csv = match comma {
+        Some(comma) => Csv::parted_by(comma, from),
+        None => Csv::new(from),
+    };
     let head = match csv.next_row()? {
         None => return Ok(Guess::default()),
         Some(head) => head.ok().filter(|head| head.iter().all(|name| !name.contains('\0'))),
@@ -363,7 +366,7 @@ mod tests {
     use super::*;
 
     fn guessed(text: &str) -> Vec<(String, &'static str)> {
-        let guess = of_rows(text.as_bytes()).expect("memory reads");
+        let guess = of_rows(text.as_bytes(), None).expect("memory reads");
         let told = guess.columns.into_iter().filter_map(|column| Some((column.name, column.field?)));
         told.collect()
     }
@@ -433,7 +436,7 @@ mod tests {
 
     #[test]
     fn what_is_no_table_is_told() {
-        let why = |bytes: &'static [u8]| of_rows(bytes).map_err(|error| error.to_string());
+        let why = |bytes: &'static [u8]| of_rows(bytes, None).map_err(|error| error.to_string());
         assert!(
             why(b"{\"event_id\": \"e\", \"action\": 1}\n").is_err_and(|why| why.contains("need no mapping"))
         );
@@ -444,8 +447,8 @@ mod tests {
     #[test]
     fn a_table_without_rows_or_with_damage_is_no_panic() {
         assert_eq!(guessed("a,b\n"), []);
-        assert_eq!(of_rows(&b""[..]).expect("memory reads"), Guess::default());
-        let damaged = of_rows(&b"user,time\nann\nbob,1629064892\n\"x\n"[..]).expect("memory reads");
+        assert_eq!(of_rows(&b""[..], None).expect("memory reads"), Guess::default());
+        let damaged = of_rows(&b"user,time\nann\nbob,1629064892\n\"x\n"[..], None).expect("memory reads");
         assert_eq!((damaged.rows, damaged.damaged), (1, 2));
     }
 }

@@ -59,6 +59,11 @@ pub enum MappingError {
     /// Which of the columns of one name is meant cannot be known.
     #[error("the column `{0}` is there more than once: give each a name of its own")]
     TwoColumns(String),
+    /// What is counted says it by itself.
+    #[error(
+        "`{0}` says nothing beside counts: each event of a count gets an invented time and id, and the action that is counted"
+    )]
+    Counted(&'static str),
     /// Nothing says when an event happened.
     #[error("no column is mapped to `time`, and no column counts events")]
     Time,
@@ -122,6 +127,7 @@ impl Mapping {
     /// The mapping for a table with these columns. Columns that nothing is said about and that are called like a field
     /// are that field.
     pub(super) fn bind(&self, head: &Row) -> Result<Bound, MappingError> {
+        self.fits_counts()?;
         let columns: Vec<&str> = head.iter().collect();
         let mut places = Vec::new();
         let find = |column: &String| {
@@ -146,6 +152,22 @@ impl Mapping {
             return Err(MappingError::Time);
         }
         Ok(Bound { places, counts, columns: columns.len(), clock: INVENTED, held: Vec::new() })
+    }
+}
+
+impl Mapping {
+    /// Whether nothing is mapped that counts would overwrite.
+    fn fits_counts(&self) -> Result<(), MappingError> {
+        let overwritten = |(field, _): &(Field, String)| match field {
+            Field::Time => Some("time"),
+            Field::Text(name) if ["event_id", "action"].contains(name) => Some(*name),
+            _ => None,
+        };
+        let named = self.fields.iter().find_map(overwritten).or(self.action.as_ref().map(|_| "--action"));
+        match named.filter(|_| !self.counts.is_empty()) {
+            Some(name) => Err(MappingError::Counted(name)),
+            None => Ok(()),
+        }
     }
 }
 
@@ -379,6 +401,19 @@ mod tests {
         let mut csv = Csv::new(&b"who,time,who\n"[..]);
         let head = csv.next_row().unwrap().unwrap().unwrap();
         assert_eq!(mapping.bind(&head).unwrap_err(), MappingError::TwoColumns("who".to_owned()));
+    }
+
+    #[test]
+    fn what_counts_would_overwrite_is_refused() {
+        let head = Csv::new(&b"who,when,stars\n"[..]).next_row().unwrap().unwrap().unwrap();
+        let mut timed = mapping(&["user=who", "time=when"]);
+        timed.count("star=stars").unwrap();
+        assert_eq!(timed.bind(&head).unwrap_err(), MappingError::Counted("time"));
+        let mut done = mapping(&["user=who"]);
+        done.count("star=stars").unwrap();
+        assert!(done.bind(&head).is_ok());
+        done.action = Some("like".to_owned());
+        assert_eq!(done.bind(&head).unwrap_err(), MappingError::Counted("--action"));
     }
 
     #[test]

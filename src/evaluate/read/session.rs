@@ -1,6 +1,6 @@
 //! Files of events to whoever listens: each line or row with its label, each fault with its place.
 
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 
 use super::csv::{Csv, Row};
 use super::faults::Faults;
@@ -10,15 +10,17 @@ use super::source::unpacked;
 use crate::engine::Ahead;
 use crate::engine::event::Event;
 use crate::evaluate::label::{Groups, Label};
-use crate::replay::{Heard, Lines};
+use crate::replay::{Heard, Lines, Odd};
 
 /// The form of a file of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// One interaction as JSON a line.
     JsonLines,
-    /// Comma-separated values with a line of column names.
+    /// Comma-separated values with a line of column names; a line of semicolons or tabs is read by these.
     Csv,
+    /// Tab-separated values with a line of column names.
+    Tsv,
 }
 
 /// A file of events.
@@ -54,17 +56,21 @@ pub struct Session {
     labels: Labels,
     /// Lines that were handed on.
     handed: u64,
+    /// Where the record that was heard last stands: its line in the file, from 1.
+    pub line: u64,
     /// All groups that labels named.
     pub groups: Groups,
     /// All that could not be read.
     pub faults: Faults,
+    /// What was read and is odd.
+    pub odd: Odd,
 }
 
 impl Session {
     /// `labels` are those of a file, with its `groups` and `faults`; where it has none for an event, the row's own
     /// label counts, then the mapping's.
     pub fn new(mapping: Mapping, labels: Labels, groups: Groups, faults: Faults) -> Self {
-        Self { mapping, labels, handed: 0, groups, faults }
+        Self { mapping, labels, handed: 0, line: 0, groups, faults, odd: Odd::default() }
     }
 
     /// Leads a file to whoever listens.
@@ -75,7 +81,8 @@ impl Session {
         let (from, broken) = unpacked(input.from);
         let last = match input.format {
             Format::JsonLines => self.lines(ear, &input.name, from)?,
-            Format::Csv => self.table(ear, &input.name, from)?,
+            Format::Csv => self.table(ear, &input.name, Csv::new(BufReader::new(from)))?,
+            Format::Tsv => self.table(ear, &input.name, Csv::parted_by('\t', BufReader::new(from)))?,
         };
         if let Some(why) = broken.why() {
             self.faults.note("file broken off", || format!("{}:{}", input.name, last + 1), why);
@@ -84,7 +91,8 @@ impl Session {
     }
 
     /// The truth about what was heard of an event that comes from no file, and notes what is wrong with it at `place`.
-    pub fn truth(&mut self, heard: &Heard<'_>, place: impl FnOnce() -> String) -> Option<Label> {
+    pub fn truth(&mut self, heard: &Heard<'_>, place: impl Fn() -> String) -> Option<Label> {
+        self.odd.record(heard, &place);
         if let Some(fault) = heard.fault {
             self.faults.note(fault.reason.name(), place, format!("{} ({})", fault.message, fault.place));
         }
@@ -106,11 +114,13 @@ impl Session {
         let fallback = fallback.map(|kind| Label::plain(kind, groups.number(&self.mapping.scenario, "")));
         let before = self.handed;
         while !ear.has_enough() && lines.advance()? {
-            let mut block = lines.lines();
-            let (labels, faults) = (&mut self.labels, &mut self.faults);
+            let (mut block, mut taken) = (lines.lines(), 0);
+            let Self { labels, faults, odd, line, .. } = self;
             let mut truth = |heard: &Heard<'_>| {
+                *line = heard.line - before;
+                odd.line(heard, || format!("{name}:{line}"));
                 if let Some(fault) = heard.fault {
-                    let (at, message) = fault.in_file(name, heard.line - before);
+                    let (at, message) = fault.in_file(name, *line);
                     faults.note(fault.reason.name(), || at, message);
                 }
                 label(labels, heard).or(fallback)
@@ -118,15 +128,15 @@ impl Session {
             loop {
                 match ear.together(&mut block, &mut truth) {
                     0 => break,
-                    count => self.handed += count as u64,
+                    count => taken += count as u64,
                 }
             }
+            self.handed += taken;
         }
         Ok(self.handed - before)
     }
 
-    fn table(&mut self, ear: &mut impl Ear, name: &str, from: Box<dyn Read>) -> io::Result<u64> {
-        let mut csv = Csv::new(BufReader::new(from));
+    fn table(&mut self, ear: &mut impl Ear, name: &str, mut csv: Csv<impl BufRead>) -> io::Result<u64> {
         let head = loop {
             match csv.next_row()? {
                 Some(Ok(head)) => break head,
@@ -142,7 +152,10 @@ impl Session {
             number += 1;
             match row {
                 Ok(row) => self.row(name, &row, number, &mut bound, &mut rows),
-                Err(bad) => self.damaged(name, bad.line, bad.column, bad.message),
+                Err(bad) => {
+                    self.damaged(name, bad.line, bad.column, bad.message);
+                    rows.damaged(bad.line);
+                }
             }
             if rows.lines.len() >= Ahead::EVENTS {
                 self.together(ear, name, &mut rows);
@@ -155,11 +168,7 @@ impl Session {
     fn row(&mut self, name: &str, row: &Row, number: u64, bound: &mut Bound, rows: &mut Rows) {
         match bound.read(row, number, &self.mapping, &mut self.groups) {
             Ok((events, label)) => {
-                for event in events {
-                    rows.lines.push(event);
-                    rows.labels.push(label);
-                    rows.places.push(row.line);
-                }
+                events.into_iter().for_each(|event| rows.push(event, label, row.line));
                 for (field, message) in bound.take_held() {
                     let (line, column) = row.place(field);
                     self.faults.note("count held", || format!("{name}:{line}:{column}"), message);
@@ -168,18 +177,22 @@ impl Session {
             Err((field, message)) => {
                 let (line, column) = row.place(field);
                 self.damaged(name, line, column, &message);
+                rows.damaged(row.line);
             }
         }
     }
 
     fn together(&mut self, ear: &mut impl Ear, name: &str, rows: &mut Rows) {
-        let (labels, faults, before) = (&mut self.labels, &mut self.faults, self.handed);
+        let Self { labels, faults, odd, line, handed, .. } = self;
+        let before = *handed;
         let mut lines = rows.lines.iter().map(Vec::as_slice);
         let mut truth = |heard: &Heard<'_>| {
             let place = (heard.line - before) as usize - 1;
-            if let Some(fault) = heard.fault {
-                // A column of the event made of a row is none of the row.
-                let at = || format!("{name}:{}", rows.places[place]);
+            *line = rows.places[place];
+            let at = || format!("{name}:{line}");
+            odd.line(heard, at);
+            // What is damaged was told as a row; a column of the event made of a row is none of the row.
+            if let Some(fault) = heard.fault.filter(|_| !rows.lines[place].is_empty()) {
                 faults.note(fault.reason.name(), at, fault.sentence());
             }
             label(labels, heard).or(rows.labels[place])
@@ -187,7 +200,7 @@ impl Session {
         loop {
             match ear.together(&mut lines, &mut truth) {
                 0 => break,
-                count => self.handed += count as u64,
+                count => *handed += count as u64,
             }
         }
         *rows = Rows::default();
@@ -201,10 +214,23 @@ impl Session {
 /// Rows that are decided together.
 #[derive(Debug, Default)]
 struct Rows {
+    /// Each as JSON; nothing for one that is damaged, so that it ends as a dead letter as a damaged line does.
     lines: Vec<Vec<u8>>,
     labels: Vec<Option<Label>>,
     /// Lines of the file.
     places: Vec<u64>,
+}
+
+impl Rows {
+    fn push(&mut self, event: Vec<u8>, label: Option<Label>, line: u64) {
+        self.lines.push(event);
+        self.labels.push(label);
+        self.places.push(line);
+    }
+
+    fn damaged(&mut self, line: u64) {
+        self.push(Vec::new(), None, line);
+    }
 }
 
 fn label(labels: &mut Labels, heard: &Heard<'_>) -> Option<Label> {

@@ -1,0 +1,127 @@
+//! What was decided and may not be as it was meant: told beside what could not be read, and no part of any decision.
+
+use serde::Serialize;
+
+use super::drive::Heard;
+use crate::engine::address::Address;
+use crate::engine::decision::Judgement;
+use crate::engine::event::Event;
+use crate::engine::time::{Span, Timestamp};
+
+/// Further back than this no event is taken at its key's newest time: the `grace` of the standard policy.
+const BACK: Span = Span::from_secs(60);
+
+/// One oddity of an input.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Oddity {
+    /// What kind, one word.
+    pub kind: &'static str,
+    /// Decisions of which it was seen.
+    pub count: u64,
+    /// Where it was seen first.
+    pub first: String,
+    /// What it means, and what to do about it.
+    pub message: &'static str,
+}
+
+/// What is seen of all decisions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Odd {
+    kinds: Vec<Oddity>,
+    /// The latest effective time.
+    latest: Option<Timestamp>,
+}
+
+impl Odd {
+    /// One line of a file, as it was decided. Files are to be in order of time.
+    pub fn line(&mut self, heard: &Heard<'_>, place: impl Fn() -> String) {
+        let Some(judgement) = &heard.outputs.judgement else { return };
+        let at = judgement.effective_at;
+        if self.latest.is_some_and(|latest| at.after(BACK) < latest) {
+            self.note("out_of_order", OUT_OF_ORDER, &place);
+        }
+        self.latest = self.latest.max(Some(at));
+        self.record(heard, place);
+    }
+
+    /// One record of a topic, as it was decided. The order of a topic is what it is.
+    pub fn record(&mut self, heard: &Heard<'_>, place: impl Fn() -> String) {
+        if let (Some((event, _)), Some(judgement)) = (heard.event, &heard.outputs.judgement)
+            && is_unreadable(event, judgement)
+        {
+            self.note("unreadable_address", UNREADABLE_ADDRESS, &place);
+        }
+    }
+
+    /// What was seen, in the order in which it was met.
+    pub fn list(&self) -> &[Oddity] {
+        &self.kinds
+    }
+
+    fn note(&mut self, kind: &'static str, message: &'static str, place: &impl Fn() -> String) {
+        match self.kinds.iter_mut().find(|known| known.kind == kind) {
+            Some(known) => known.count += 1,
+            None => self.kinds.push(Oddity { kind, count: 1, first: place(), message }),
+        }
+    }
+}
+
+const UNREADABLE_ADDRESS: &str = "`ip` is no address: it is taken for unknown, and nothing is counted by it (write it as 198.51.100.7 or 2001:db8::1)";
+
+const OUT_OF_ORDER: &str = "happened more than a minute before an event above it: the input is not in order of time, and what comes \
+    late is counted otherwise than live, or not at all (sort it by time, oldest first)";
+
+/// Whether the event names an address of which nothing can be made. A prefix does not change what can be read.
+fn is_unreadable(event: &Event<'_>, judgement: &Judgement) -> bool {
+    const ANY_PREFIX: u8 = 128;
+    judgement.address.is_none()
+        && event.ip.as_deref().is_some_and(|ip| Address::parse(ip, ANY_PREFIX).is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::standard;
+    use crate::engine::Engine;
+    use crate::engine::key::HashSeed;
+    use crate::engine::policy::load::load;
+    use crate::replay::{Drive, Options};
+    use crate::wire::interaction::DecodeLimits;
+
+    fn odd(events: &[(i64, &str)]) -> Vec<(&'static str, u64, String)> {
+        let policy = load(&standard::files()).expect("the standard policy loads").policy;
+        let mut engine = Engine::new(policy, HashSeed(1, 2));
+        let as_of = Timestamp::from_millis(1_800_000_000_000);
+        let options = Options { name: "t".to_owned(), as_of, limits: DecodeLimits::default() };
+        let (mut drive, mut odd) = (Drive::new(&mut engine, &options), Odd::default());
+        for (number, (second, ip)) in events.iter().enumerate() {
+            let at = 1_750_000_000_000 + second * 1000;
+            let line = format!(
+                r#"{{"event_id":"{number}","occurred_at":{at},"action":"like","user_id":"u","ip":"{ip}"}}"#
+            );
+            drive.one(line.as_bytes(), |_, _| {}, |heard| odd.line(heard, || heard.line.to_string()));
+        }
+        odd.list().iter().map(|odd| (odd.kind, odd.count, odd.first.clone())).collect()
+    }
+
+    #[test]
+    fn addresses_that_are_none_are_counted() {
+        let told = odd(&[
+            (0, "::ffff:198.51.100.7"),
+            (1, "n/a"),
+            (2, "198.51.100.7:443"),
+            (3, "198.51.100.256"),
+            (4, " "),
+        ]);
+        assert_eq!(told, [("unreadable_address", 2, "2".to_owned())]);
+    }
+
+    /// What is late by no more than the grace is nothing odd.
+    #[test]
+    fn what_comes_long_after_later_events_is_counted() {
+        let ip = "198.51.100.7";
+        assert_eq!(odd(&[(100, ip), (40, ip), (101, ip)]), []);
+        let told = odd(&[(100, ip), (39, ip), (200, ip), (100, ip)]);
+        assert_eq!(told, [("out_of_order", 2, "2".to_owned())]);
+    }
+}
