@@ -33,7 +33,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     (
         "commands",
         &[
-            "archive", "backtest", "cli", "clock", "config", "engine", "evaluate", "explain", "lint",
+            "archive", "backtest", "cli", "clock", "config", "desk", "engine", "evaluate", "explain", "lint",
             "pipeline", "replay", "report", "sim", "state", "stream", "tune", "verify", "wire",
         ],
     ),

@@ -19,7 +19,7 @@ use weir::wire::decision::encode;
 use weir::wire::interaction::{DecodeLimits, decode};
 
 const EVENTS: usize = 60_000;
-const GOLDEN: &str = "bb3305a3b87b6c55d15f2b0b6c8b7f61: allow 35430, block 10381, challenge 16, demote 1, hold 67, reject 14075";
+const GOLDEN: &str = "6fcc683e74d1d65d5d752b924810326f: allow 35430, block 10381, challenge 16, demote 1, hold 66, reject 14076";
 
 /// The simulated incident at half its size, over honest traffic.
 fn simulation() -> Simulation {

@@ -6,6 +6,8 @@
 //! and never touches the engine: the pipeline publishes into [`Serving`] and sets [`Readiness`]. If the desk cannot
 //! start, the caller decides; once it runs, nothing a client does can stop the pipeline.
 
+pub mod client;
+
 mod answer;
 mod bans;
 mod checkpoints;

@@ -8,9 +8,9 @@ use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::http::{Answer, Server};
 use crate::commands::Failure;
 use crate::commands::table::visible;
+use crate::desk::client::{Answer, Server};
 use crate::state::{Held, verify_export};
 
 /// Most bytes of an answer that is held in memory: a list, a problem, a line.

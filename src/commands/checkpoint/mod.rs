@@ -6,7 +6,6 @@
 //! missing. `import` alone writes, and needs a folder that nobody owns.
 
 mod ask;
-mod http;
 mod list;
 mod transfer;
 mod verify;
@@ -15,10 +14,10 @@ use super::table::visible;
 use super::{Failure, finish, tell};
 use crate::cli::{CheckpointAction, CheckpointArgs, FromArgs, StateArgs};
 use crate::config::Config;
+use crate::desk::client::Server;
 use crate::state::{Archive, Holder, StateError, holder};
 
 use self::ask::{List, Process, Unanswered};
-use self::http::Server;
 
 /// Runs it.
 pub fn run(args: &CheckpointArgs) -> u8 {

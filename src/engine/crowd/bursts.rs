@@ -67,6 +67,12 @@ impl Bursts {
         before
     }
 
+    /// Those that an account was part of.
+    pub(crate) fn of(&self, user: u64, at: Timestamp) -> Last {
+        let slot = self.table.find(user, at);
+        slot.map_or([0; KEPT], |slot| std::array::from_fn(|place| self.table.cells(slot)[place]))
+    }
+
     /// The first burst of the group that a burst is one of; itself when it is of none.
     pub(crate) fn group(&self, burst: Burst) -> Burst {
         self.groups.get(&burst).copied().unwrap_or(burst)
@@ -106,6 +112,11 @@ impl Bursts {
 /// Whether meeting in both says something: they are not on targets of one known owner.
 pub(crate) fn are_apart(one: Burst, other: Burst) -> bool {
     one >> OWNER_BITS != other >> OWNER_BITS && (one & OWNER == 0 || one & OWNER != other & OWNER)
+}
+
+/// How many of an account's bursts are apart from `now`.
+pub(crate) fn apart(last: &Last, now: Burst) -> usize {
+    last.iter().filter(|burst| **burst != 0 && are_apart(**burst, now)).count()
 }
 
 /// In how many bursts that are apart from `now` two accounts met.

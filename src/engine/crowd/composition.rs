@@ -85,6 +85,9 @@ pub(super) struct Returning {
     pub(super) bursts: Vec<Burst>,
     /// One of them is of an established group.
     pub(super) known: bool,
+    /// There are none, but most of the crowd meets several others of it again and again, as those do who are drawn anew from
+    /// one pool each time.
+    pub(super) pooled: bool,
 }
 
 /// The share that each kind of evidence says was brought in, and, last, how often accounts act on the target.
@@ -296,12 +299,10 @@ impl Composition {
         Mixture::of_group(&[crowd.len() as u32 - back, back], &RECURRING, side(Kind::Recurring))
     }
 
-    /// Whether an account was in an earlier burst with a large part of the crowd. A crowd that is drawn anew from one pool
-    /// each time has a large part in none, but most of it meets again and again: there, who does comes back.
+    /// Whether an account was in an earlier burst with a large part of the crowd; of a pool, whether it meets several again.
     pub(super) fn returns(&self, member: &Member) -> bool {
         let was_there = |burst: &Burst| self.returning.bursts.binary_search(burst).is_ok();
-        let pooled = self.lockstep.as_ref().is_some_and(|lockstep| lockstep.alpha >= MOSTLY);
-        member.bursts.iter().any(was_there) || pooled && is_in_lockstep(member)
+        member.bursts.iter().any(was_there) || self.returning.pooled && is_in_lockstep(member)
     }
 
     fn mixture(&self, kind: Kind) -> &Option<Mixture> {
@@ -465,7 +466,7 @@ fn judge_repeats(crowd: &[&Member]) -> Option<Mixture> {
     Mixture::of(&here, &USUAL_REPEATS, Side::Only(USUAL_REPEATS.len() - 1))
 }
 
-fn judge_lockstep(crowd: &[&Member]) -> Option<Mixture> {
+pub(super) fn judge_lockstep(crowd: &[&Member]) -> Option<Mixture> {
     let locked = crowd.iter().filter(|member| is_in_lockstep(member)).count() as u32;
     Mixture::of_group(&[crowd.len() as u32 - locked, locked], &LOCKSTEP, side(Kind::Lockstep))
 }

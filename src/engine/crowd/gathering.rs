@@ -5,9 +5,10 @@
 
 use std::collections::HashMap;
 
-use super::bursts::{Burst, Bursts, KEPT, Last, are_apart, shared};
+use super::bursts::{Burst, Bursts, KEPT, Last, apart, are_apart, shared};
 use super::campaign::Cohorts;
-use super::composition::{Composition, KINDS, MOSTLY, Returning};
+use super::composition::{Composition, KINDS, MOSTLY, Returning, judge_lockstep};
+use super::mixture::{Mixture, Side};
 use super::sample::Sample;
 use super::traits::{COUNTED_BEHIND, Traits};
 use crate::engine::key::{ByHash, Prehashed};
@@ -62,6 +63,8 @@ const VOTES_MAX: usize = 32;
 /// A crowd returns when so much of it was in one earlier burst, in percent, and so many accounts.
 const RETURNING_PERCENT: u32 = 30;
 const RETURNING_LEAST: u32 = 8;
+/// A pool has so many times the usual share of accounts that were in bursts before.
+const POOL_LIFT: f64 = 4.0;
 /// Accounts meet again and again when they were in so many bursts together before this one.
 const MET: usize = 2;
 /// Those who came before a new member that are compared with it: so many, and not longer ago.
@@ -176,7 +179,22 @@ impl Gathering {
         all.sort_unstable();
         all.dedup();
         let known = groups.into_iter().any(|group| bursts.is_grouped(group));
-        Returning { bursts: all, known }
+        Returning { bursts: all, known, pooled: false }
+    }
+
+    /// Whether most of a crowd meets again and again, and has so many bursts behind it as few ordinary actors have: where
+    /// everybody is in one burst after the other, everybody meets.
+    fn is_pooled(&self, crowd: &[&Member], sample: &Sample, bursts: &Bursts, at: Timestamp) -> bool {
+        if judge_lockstep(crowd).is_none_or(|lockstep| lockstep.alpha < MOSTLY) {
+            return false;
+        }
+        let is_often = |last: &Last| apart(last, self.burst.0) >= MET;
+        let here = crowd.iter().filter(|member| is_often(&member.bursts)).count() as u32;
+        let ordinary = sample.users().count() as u32;
+        let usual = sample.users().filter(|user| is_often(&bursts.of(*user, at))).count() as u32;
+        let counts = ([crowd.len() as u32 - here, here], [ordinary - usual, usual]);
+        let often = Mixture::of(&counts.0, &counts.1, Side::Only(1));
+        often.is_some_and(|often| often.alpha >= MOSTLY && often.lift() >= POOL_LIFT)
     }
 
     /// The bursts that belong to one group, if the crowd is one.
@@ -216,7 +234,9 @@ impl Gathering {
             member.traits.address == 0 || *count <= COUNTED_BEHIND
         };
         let crowd: Vec<&Member> = all.iter().copied().filter(is_counted).collect();
-        let groups = (self.returning(bursts), known);
+        let mut returning = self.returning(bursts);
+        returning.pooled = returning.bursts.is_empty() && self.is_pooled(&crowd, sample, bursts, at);
+        let groups = (returning, known);
         self.composition = Composition::of((&crowd, &all), sample, groups, heard);
         self.judged = (self.came, at);
     }
@@ -275,29 +295,34 @@ mod tests {
         assert!(!last.returning(&bursts).bursts.is_empty());
     }
 
-    /// A pool of 120 of whom another 24 are on each target: two of its crowds have a fifth in common, so none was there with
-    /// a large part of a later one, but in the end most meet. Six strangers are on each, and nothing is held against them.
-    #[test]
-    fn a_pool_that_is_drawn_from_anew_comes_back_once_most_of_it_meets() {
-        let mut bursts = Bursts::new(1 << 20);
+    /// Eighty crowds, an hour apart, each of `size` who are drawn anew from a pool, and six strangers. Meanwhile eight
+    /// ordinary actors an hour are seen.
+    fn crowds_of(pool: u64, size: usize, ordinary: impl Fn(u64) -> u64) -> Vec<Gathering> {
+        let (mut bursts, mut sample) = (Bursts::new(1 << 20), Sample::new());
         let mut judged = |target: u64| {
             let mut crowd = Gathering { window: Span::from_secs(600), ..Gathering::default() };
             let at = target as i64 * 3600;
-            let mut pool: Vec<u64> = (1..=120).collect();
-            pool.sort_by_key(|user| {
-                let mixed = (user << 32 | target).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-                let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-                (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb) >> 31
-            });
+            for n in 0..8 {
+                let number = target * 8 + n;
+                sample.note(&traits(ordinary(number), at + n as i64 * 60), number << 32, || true);
+            }
+            let mut pool: Vec<u64> = (1..=pool).collect();
+            pool.sort_by_key(|user| mixed(*user, target));
             let strangers = (0..6).map(|n| 1000 + target * 10 + n);
-            for user in pool.into_iter().take(24).chain(strangers) {
+            for user in pool.into_iter().take(size).chain(strangers) {
                 crowd.note(&traits(user, at), &mut bursts);
             }
-            let now = traits(0, at).at;
-            crowd.judge(&Sample::new(), (&bursts, None), &[true; KINDS], now);
+            crowd.judge(&sample, (&bursts, None), &[true; KINDS], traits(0, at).at);
             crowd
         };
-        let crowds: Vec<Gathering> = (0..60).map(&mut judged).collect();
+        (0..80).map(&mut judged).collect()
+    }
+
+    /// Two crowds of 24 of the same 120 have a fifth in common, so none was there with a large part of a later one, but in the
+    /// end most meet. Nothing is held against the strangers.
+    #[test]
+    fn a_pool_that_is_drawn_from_anew_comes_back_once_most_of_it_meets() {
+        let crowds = crowds_of(120, 24, |number| 5000 + number);
         assert!(crowds[..6].iter().all(|crowd| crowd.composition.suspect == 0.0));
         let last = crowds.last().expect("some");
         assert!(last.composition.returning.bursts.is_empty());
@@ -307,6 +332,25 @@ mod tests {
             last.members.iter().partition(|member| member.traits.user < 1000);
         assert!(of_pool.iter().copied().filter(back).count() >= 18);
         assert!(!others.iter().any(back));
+    }
+
+    /// The 300 who are all there is of a place meet as often, but whoever acts at all is in one crowd after the other.
+    #[test]
+    fn where_everybody_is_in_crowds_nobody_is_of_a_pool() {
+        let crowds = crowds_of(300, 48, |number| 1 + mixed(number, 99) % 300);
+        let often = |crowd: &Gathering| judge_lockstep(&crowd.members.iter().collect::<Vec<_>>());
+        let met =
+            crowds.iter().filter(|crowd| often(crowd).is_some_and(|often| often.alpha >= MOSTLY)).count();
+        assert!(met > 10, "{met}");
+        assert!(crowds.iter().all(|crowd| !crowd.composition.returning.pooled));
+    }
+
+    /// SplitMix64.
+    fn mixed(one: u64, other: u64) -> u64 {
+        let mixed = (one << 32 | other).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ mixed >> 31
     }
 
     #[test]

@@ -166,6 +166,11 @@ impl Sample {
         (f64::from(count) + 0.5) / (f64::from(self.counts.known[attribute]) + 1.0)
     }
 
+    /// Who is in it.
+    pub(crate) fn users(&self) -> impl Iterator<Item = u64> {
+        self.rows.iter().map(|(traits, _)| traits.user)
+    }
+
     /// Devices of all rows.
     pub(crate) fn devices(&self) -> impl Iterator<Item = &[u16; ATTRIBUTES_MAX]> {
         self.rows.iter().map(|(traits, _)| &traits.device)

@@ -24,7 +24,7 @@ saved!(Bin { here, usual, log_odds, overfull });
 saved!(Mixture { alpha, support, bins });
 saved!(Image { values, weights });
 saved!(Group { locked, blind, known });
-saved!(Returning { bursts, known });
+saved!(Returning { bursts, known, pooled });
 saved!(Composition {
     users,
     suspect,

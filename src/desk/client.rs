@@ -1,4 +1,4 @@
-//! One `GET` over plain HTTP/1.1: a status, and a body that is read as it comes.
+//! One `GET` to the desk of another process, over plain HTTP/1.1: a status, and a body that is read as it comes.
 
 use std::future::{Future, poll_fn};
 use std::io::{self, ErrorKind, Read};
@@ -22,7 +22,7 @@ const SILENCE: Duration = Duration::from_secs(60);
 
 /// Whom to ask: `http://HOST:PORT`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Server {
+pub struct Server {
     /// As it stands in `Host`.
     host: String,
 }
@@ -32,7 +32,7 @@ impl Server {
     ///
     /// # Errors
     /// In words.
-    pub(super) fn parse(url: &str) -> Result<Self, String> {
+    pub fn parse(url: &str) -> Result<Self, String> {
         let uri = url.parse::<Uri>().ok().filter(|uri| uri.path() == "/" && uri.query().is_none());
         let authority = uri.as_ref().and_then(Uri::authority).filter(|authority| {
             !authority.host().is_empty() && authority.port().is_some() && !authority.as_str().contains('@')
@@ -47,7 +47,10 @@ impl Server {
     }
 
     /// Asks for a path.
-    pub(super) fn get(&self, path: &str, token: Option<&SecretString>) -> io::Result<Answer> {
+    ///
+    /// # Errors
+    /// When nobody answers there in time, or not as a server of HTTP does.
+    pub fn get(&self, path: &str, token: Option<&SecretString>) -> io::Result<Answer> {
         let mut request = Request::get(path).header(HOST, &self.host).header(CONNECTION, "close");
         if let Some(token) = token {
             request = request.header(AUTHORIZATION, format!("Bearer {}", token.expose_secret()));
@@ -73,8 +76,10 @@ impl std::fmt::Display for Server {
 }
 
 /// What came back; its body is read from it. A connection that breaks off before the end is an error.
-pub(super) struct Answer {
-    pub(super) status: u16,
+#[derive(Debug)]
+pub struct Answer {
+    /// Its status.
+    pub status: u16,
     body: Incoming,
     /// What came of the body and is not read yet.
     part: Bytes,
