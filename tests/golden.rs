@@ -19,7 +19,7 @@ use weir::wire::decision::encode;
 use weir::wire::interaction::{DecodeLimits, decode};
 
 const EVENTS: usize = 60_000;
-const GOLDEN: &str = "6fcc683e74d1d65d5d752b924810326f: allow 35430, block 10381, challenge 16, demote 1, hold 66, reject 14076";
+const GOLDEN: &str = "11b55d3bf02a821a2de34bff8d910e0d: allow 35430, block 10381, challenge 16, demote 1, hold 66, reject 14076";
 
 /// The simulated incident at half its size, over honest traffic.
 fn simulation() -> Simulation {
