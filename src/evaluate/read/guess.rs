@@ -310,18 +310,16 @@ impl Seen {
             }
             "action" => 2,
             "plan" => 1,
+            // One act may be several rows.
             "event_id"
-                if distinct == self.filled
-                    && self.filled == rows
-                    && rows > 1
-                    && is_plain
-                    && !most(self.times) =>
+                if most(distinct) && self.filled == rows && rows > 1 && is_plain && !most(self.times) =>
             {
                 2
             }
             "event_id" => NEVER,
-            // A few values in many rows are more likely kinds than things.
+            // A few values in many rows are more likely kinds than things, and what hardly ever comes again is an act.
             "target" if (2..FEW_IDS).contains(&distinct) && rows >= MANY_ROWS && is_plain => -1,
+            "target" if most(distinct) && rows >= MANY_ROWS => -1,
             "user" | "target" | "device" | "session" if distinct > 1 && is_plain && !is_clock(self) => 2,
             "user" | "target" | "device" | "session" if rows <= 1 && is_plain => 2,
             _ => NEVER,
@@ -432,6 +430,19 @@ mod tests {
         let told = guessed(&text.replace("who_did", "voter").replace(",recipe,", ",recipe_slug,"));
         assert!(told.contains(&("recipe_slug".to_owned(), "target")), "{told:?}");
         assert!(told.contains(&("voter".to_owned(), "user")), "{told:?}");
+    }
+
+    #[test]
+    fn what_hardly_ever_comes_again_is_an_act_and_no_target() {
+        let mut text = "ts,member,post_id,url_id\n".to_owned();
+        for n in 0..400u32 {
+            // Every fortieth post is two rows, and most name no link.
+            let (post, url) =
+                (n - u32::from(n % 40 == 1), if n % 4 == 0 { format!("u{}", n % 24) } else { String::new() });
+            text += &format!("{},m{},{post},{url}\n", 1_629_064_892 + n, n % 90);
+        }
+        let expected = [("ts", "time"), ("member", "user"), ("post_id", "event_id"), ("url_id", "target")];
+        assert_eq!(guessed(&text), expected.map(|(column, field)| (column.to_owned(), field)));
     }
 
     #[test]
