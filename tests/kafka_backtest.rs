@@ -7,6 +7,8 @@
 mod broker;
 #[path = "support/instance.rs"]
 mod instance;
+#[path = "support/readback.rs"]
+mod readback;
 mod support;
 #[path = "support/traffic.rs"]
 mod traffic;
@@ -15,6 +17,7 @@ use std::fs;
 use std::path::Path;
 
 use instance::Instance;
+use readback::Readback;
 use serde_json::Value;
 use traffic::Sender;
 use weir::stream::{Lookup, Topic};
@@ -93,7 +96,9 @@ fn explained_and_suggested(weir: &Instance, topic: &str) {
     ]);
     let explained: Value = serde_json::from_slice(&explained.stdout).expect("JSON");
     let (event, user) = (&explained["event"], format!("u{}", traffic::user(number)));
-    assert_eq!((&event["id"], &event["user"]), (&Value::from(id), &Value::from(user)), "{explained:#}");
+    assert_eq!((&event["id"], &event["user"]), (&Value::from(&*id), &Value::from(user)), "{explained:#}");
+    let at = place_of(weir, &id);
+    assert_eq!(event["at"], format!("{topic}/{at}"), "{explained:#}");
     let points =
         explained["arithmetic"].as_array().expect("points").iter().filter_map(|row| row["points"].as_i64());
     assert_eq!(Some(points.sum::<i64>()), explained["score"].as_i64(), "{explained:#}");
@@ -105,6 +110,18 @@ fn explained_and_suggested(weir: &Instance, topic: &str) {
         rows.iter().find(|row| row["signal"] == "user_action_10m").expect("a count of what everybody does");
     let written = (0..EVENTS).filter(|number| traffic::is_written(*number)).count();
     assert_eq!(row["events"].as_u64(), Some(written as u64), "{row:#}");
+}
+
+/// Partition and offset of an event.
+fn place_of(weir: &Instance, id: &str) -> String {
+    let (mut found, wanted) = (None, format!("\"{id}\""));
+    let reader = Readback::new(&weir.kafka, &weir.names);
+    reader.read_all(Topic::Interactions, |record| {
+        if record.value.is_some_and(|value| String::from_utf8_lossy(value).contains(&wanted)) {
+            found = Some(format!("{}@{}", record.at.partition, record.at.offset));
+        }
+    });
+    found.expect("it was sent")
 }
 
 #[test]

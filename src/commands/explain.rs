@@ -42,7 +42,10 @@ fn explain(args: &ExplainArgs) -> Result<u8, Failure> {
     reading::faults(&session.faults);
     reading::odd(&session.odd);
     let mut explanation = explainer.end().map_err(Failure::new)?;
-    explanation.stands(&name, session.line);
+    match events.places.and_then(|places| places.of(session.line)) {
+        Some((partition, offset)) => explanation.stands_at(format!("{name}/{partition}@{offset}")),
+        None => explanation.stands(&name, session.line),
+    }
     print(&match args.format {
         Format::Json => explanation.json(),
         Format::Text => explanation.text(args.all),

@@ -12,10 +12,12 @@ use crate::evaluate::read::{Faults, Format, Input, Labels, Mapping, Session};
 use crate::evaluate::{Groups, Kind};
 use crate::replay::Odd;
 
-/// A file of events, and how long it is where that is known.
+/// Events of a file or a topic, and how long it is where that is known.
 pub(super) struct Events {
     pub(super) input: Input,
     pub(super) length: Option<u64>,
+    /// Of a topic: which record each line was made of.
+    pub(super) places: Option<topic::Places>,
 }
 
 /// The events.
@@ -46,7 +48,7 @@ pub(super) fn events(
         None => table_by_name(&name).unwrap_or(Format::JsonLines),
     };
     needless::of_lines(reading, format)?;
-    Ok(Events { input: Input { name, from, format }, length })
+    Ok(Events { input: Input { name, from, format }, length, places: None })
 }
 
 /// Whether a file of this name is a table.

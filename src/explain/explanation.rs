@@ -49,8 +49,9 @@ pub struct Explanation {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(super) struct Fields {
     pub(super) id: String,
-    /// File and line.
+    /// File and line, or topic, partition and offset.
     pub(super) at: String,
+    /// The line, or the number among the records that were read.
     pub(super) line: u64,
     pub(super) action: String,
     pub(super) user: Option<String>,
@@ -246,6 +247,11 @@ impl Explanation {
     /// Where the event stands in its file: a row of a table may be many lines, and is not the line of its number.
     pub fn stands(&mut self, name: &str, line: u64) {
         (self.event.at, self.event.line) = (format!("{name}:{line}"), line);
+    }
+
+    /// Where the event stands in a topic: topic, partition and offset.
+    pub fn stands_at(&mut self, place: String) {
+        self.event.at = place;
     }
 
     /// What the trace and the state before tell.

@@ -4,7 +4,7 @@
 use std::io::{self, Read};
 
 use super::journal::Journal;
-use super::{merged, names};
+use super::{Places, merged, names};
 use crate::backtest::{Part, Range};
 use crate::cli::{ConfigArgs, FromTopic};
 use crate::commands::reading::{self, Events};
@@ -20,6 +20,7 @@ struct Lines {
     limits: DecodeLimits,
     range: Range,
     faults: Faults,
+    places: Places,
     text: Vec<u8>,
     at: usize,
 }
@@ -39,10 +40,11 @@ pub(in crate::commands) fn events(args: &ConfigArgs, from: &FromTopic) -> Result
     let mut faults = Faults::default();
     let extent = merged::extent(journal.settings(), &range, None, &mut faults)?;
     let source = merged::open(journal.settings(), &extent, (&policy.settings, limits))?;
-    let (name, text) = (from.topic.clone(), Vec::new());
-    let lines = Lines { source, name: name.clone(), limits, range, faults, text, at: 0 };
+    let (name, text, places) = (from.topic.clone(), Vec::new(), Places::default());
+    let lines =
+        Lines { source, name: name.clone(), limits, range, faults, places: places.clone(), text, at: 0 };
     let input = Input { name, from: Box::new(lines), format: Format::JsonLines };
-    Ok(Events { input, length: None })
+    Ok(Events { input, length: None, places: Some(places) })
 }
 
 impl Lines {
@@ -60,6 +62,7 @@ impl Lines {
             match decoded {
                 Ok((append, line)) if record.unread.is_none() => {
                     if self.range.part(append) == Part::Inside {
+                        self.places.note(record.partition, record.offset);
                         self.text = line;
                         self.text.push(b'\n');
                         return Ok(true);

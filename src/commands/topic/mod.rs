@@ -13,6 +13,7 @@ mod lines;
 mod live;
 mod merged;
 mod origin;
+mod places;
 
 use std::sync::Arc;
 
@@ -23,6 +24,7 @@ use self::journal::Journal;
 pub(super) use self::lines::events;
 use self::live::Live;
 use self::origin::Restored;
+pub(super) use self::places::Places;
 use super::progress::Progress;
 use super::{Failure, backtest, needless, reading, setup};
 use crate::backtest::{Findings, Pass, Range, Scout, Side, Thin};
