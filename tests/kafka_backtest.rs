@@ -15,6 +15,7 @@ mod traffic;
 
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use instance::Instance;
 use readback::Readback;
@@ -122,6 +123,41 @@ fn place_of(weir: &Instance, id: &str) -> String {
         }
     });
     found.expect("it was sent")
+}
+
+/// A backtest ends where the log ended when it was asked for, however much comes meanwhile.
+#[test]
+fn a_topic_that_is_being_written_is_read_to_the_end_it_had() {
+    let brokers = broker::shared();
+    let weir = Instance::new(brokers, &broker::unique("written"));
+    weir.command(&["topics", "create"]);
+    let topic = weir.names.get(Topic::Interactions).to_owned();
+    let sender = Sender::new(brokers, &topic, 0);
+    let some = |numbers: std::ops::Range<u64>| {
+        for number in numbers {
+            sender.send((number % PARTITIONS) as i32, "k", &traffic::event_of(&format!("e{number}"), "u"));
+        }
+        sender.finish();
+    };
+    let (before, is_over) = (3_000, AtomicBool::new(false));
+    some(0..before);
+    let (output, sent) = std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let mut sent = before;
+            while !is_over.load(Ordering::Acquire) {
+                some(sent..sent + 10);
+                sent += 10;
+            }
+            sent
+        });
+        let output = weir.attempt(&["backtest", "--policy", "policy", "--print", "json", "--from", &topic]);
+        is_over.store(true, Ordering::Release);
+        (output, writer.join().expect("it wrote"))
+    });
+    assert!(output.status.success(), "{output:?}");
+    let read = number(&serde_json::from_slice(&output.stdout).expect("JSON"), "read");
+    println!("{before} before it began, {read} read, {sent} when it had ended");
+    assert!(before <= read && read < sent, "{before} <= {read} < {sent}");
 }
 
 #[test]

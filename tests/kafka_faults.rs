@@ -17,6 +17,7 @@ use instance::{Instance, PATIENCE};
 use rdkafka::admin::{AdminClient, AdminOptions};
 use rdkafka::client::DefaultClientContext;
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer as _};
+use rdkafka::producer::{BaseProducer, BaseRecord, Producer as _};
 use rdkafka::{Offset, TopicPartitionList};
 use readback::Readback;
 use traffic::{Sender, event_of};
@@ -203,6 +204,68 @@ fn offsets_that_were_set_back_are_not_gone_back_to() {
     reader(&weir).read_all(Topic::Decisions, |_| decisions += 1);
     assert_eq!(decisions, 306);
     assert!(weir.terminate().0.success(), "{}", weir.log_end());
+}
+
+/// A producer with transactions of its own leaves markers in the log, and records that were never written: what counts is
+/// where the log ends, not which offsets were seen.
+#[test]
+fn an_input_written_in_transactions_is_read_to_its_end_without_what_was_aborted() {
+    let mut weir = used("gaps");
+    weir.start();
+    weir.wait_until_ready();
+    let topic = weir.names.get(Topic::Interactions).to_owned();
+    let mut client = rdkafka::ClientConfig::new();
+    client.set("bootstrap.servers", &weir.kafka.brokers).set("transactional.id", format!("{topic}-writer"));
+    let producer: BaseProducer = client.create().expect("a producer");
+    producer.init_transactions(PATIENCE).expect("an answer");
+    // The last thing in each partition is the marker of an abort.
+    for (round, is_kept) in [true, false, true, false].into_iter().enumerate() {
+        producer.begin_transaction().expect("none is open");
+        for number in 0..60 {
+            let event = event_of(&format!("{}-{round}-{number}", if is_kept { "kept" } else { "gone" }), "u");
+            let record = BaseRecord::to(&topic).partition(number % 6).key("k").payload(&event);
+            producer.send(record).map_err(|(error, _)| error).expect("room in the queue");
+        }
+        producer.flush(PATIENCE).expect("all are written");
+        let end = if is_kept {
+            producer.commit_transaction(PATIENCE)
+        } else {
+            producer.abort_transaction(PATIENCE)
+        };
+        end.expect("an answer");
+    }
+    let outcomes = |weir: &Instance| weir.metrics().sum("weir_events_total", "outcome") as u64;
+    weir.wait("all decided", |weir| outcomes(weir) >= 120);
+    weir.wait("without lag", |weir| {
+        let lag = weir.metrics().by("weir_consumer_lag_records", "partition");
+        lag.len() >= 6 && lag.iter().all(|(_, records)| *records == 0.0)
+    });
+    assert!(weir.terminate().0.success(), "{}", weir.log_end());
+    assert_eq!(gone_and_all(&weir), (0, 300 + 120));
+
+    // Begun again, nothing is read twice and nothing is missing behind the markers.
+    weir.start();
+    weir.wait_until_ready();
+    send(&weir, 6);
+    weir.wait("all decided", |weir| outcomes(weir) >= 6);
+    assert!(weir.terminate().0.success(), "{}", weir.log_end());
+    assert_eq!(gone_and_all(&weir), (0, 300 + 120 + 6));
+    let verified = weir.attempt(&["verify"]);
+    assert!(verified.status.success(), "{verified:?}");
+    let read = weir.command(&["backtest", "--policy", "policy", "--from", &topic, "--print", "json"]);
+    let read: serde_json::Value = serde_json::from_slice(&read.stdout).expect("JSON");
+    assert_eq!(read["records"]["read"], 300 + 120 + 6, "{:#}", read["records"]);
+}
+
+/// Decisions of events that were never written, and decisions.
+fn gone_and_all(weir: &Instance) -> (usize, usize) {
+    let (mut gone, mut all) = (0, 0);
+    reader(weir).read_all(Topic::Decisions, |record| {
+        let text = String::from_utf8_lossy(record.value.expect("a value")).into_owned();
+        all += 1;
+        gone += usize::from(text.contains("\"event_id\":\"gone-"));
+    });
+    (gone, all)
 }
 
 /// A record that cannot be decided waits, and all behind it, until its dead letter can be written.

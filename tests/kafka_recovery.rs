@@ -174,6 +174,22 @@ fn a_disk_that_is_full_costs_only_the_checkpoint() {
     stage.finish();
 }
 
+/// What is told is what Kafka committed, so scoring goes on; what could not be synced is never restored from.
+#[test]
+fn a_disk_that_cannot_be_synced_costs_only_the_checkpoint() {
+    let mut stage = Stage::new("unsynced");
+    let mut weir = stage.start("a", &Kill::unsynced_from(3));
+    stage.load_until(|| weir.log().matches("could not be written; the earlier ones stay").count() >= 3);
+    stage.wait_for_progress(&mut weir);
+    let log = weir.log();
+    assert!(log.contains("syncing") && log.contains("Input/output error"), "{log}");
+    assert_eq!(log.matches("checkpoint generation=").count(), 2, "{log}");
+    weir.signal(Signal::KILL);
+    weir.wait();
+    let log = stage.finish();
+    assert!(log.contains("restored from a checkpoint generation=2 "), "{log}");
+}
+
 #[test]
 fn a_record_that_panics_the_engine_is_passed_over_after_the_second_time() {
     let mut stage = Stage::new("panic");

@@ -202,4 +202,43 @@ mod tests {
         assert_eq!(keys, [b"0", b"1", b"2", b"3"]);
         assert!(input.close(PATIENCE));
     }
+
+    /// The coordinator of the group moves to another broker, between two transactions and inside of one: offsets are handed
+    /// over there, and the member keeps the shard.
+    #[test]
+    fn a_group_whose_coordinator_moves_keeps_its_member() {
+        let names = TopicNames::with_prefix("");
+        let cluster = MockCluster::new(2).expect("two brokers");
+        let brokers = cluster.bootstrap_servers();
+        let first = brokers.split(',').next().expect("an address").to_owned();
+        for topic in [Topic::Interactions, Topic::Journal, Topic::Decisions] {
+            nudged(&first, || cluster.create_topic(names.get(topic), 1, 1)).expect("a topic");
+        }
+        let settings =
+            KafkaSettings { brokers, protocol: GroupProtocol::Consumer, ..KafkaSettings::default() };
+        let move_to = |broker| {
+            let coordinator = MockCoordinator::Group(settings.group.clone());
+            nudged(&first, || cluster.coordinator(coordinator, broker)).expect("a broker of the two");
+        };
+        move_to(1);
+        let member = Ownership::join(&settings, &names).expect("a member");
+        assert_eq!(member.next(PATIENCE), Some(OwnershipEvent::Acquired(0)));
+        let mut writer = Transactions::open(&settings, 0, &names, PATIENCE).expect("a producer");
+        for (number, at) in
+            [None, Some(Step::Begin), Some(Step::Drain), Some(Step::Offsets)].into_iter().enumerate()
+        {
+            let mut batch = OutBatch::default();
+            batch.record(Topic::Decisions).partition(0).key_bytes(Some(&[b'0' + number as u8])).finish();
+            let offsets = [InputOffset { topic: Topic::Interactions, partition: 0, next: 1 + number as i64 }];
+            let moves = |step| {
+                if Some(step) == at {
+                    move_to(1 + (number as i32 % 2));
+                }
+            };
+            let outcome = writer.commit(&[&batch], &offsets, || member.group_metadata(), moves);
+            assert_eq!(outcome, Ok(()), "moved at {at:?}");
+        }
+        assert_eq!(member.next(Duration::ZERO), None, "nothing was lost or acquired meanwhile");
+        assert!(member.owns(0) && member.leave(PATIENCE));
+    }
 }

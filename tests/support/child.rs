@@ -4,7 +4,7 @@
 #![allow(clippy::disallowed_methods, reason = "child processes and their environment")]
 
 use std::fs;
-use std::io::{Read as _, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::channel;
@@ -78,6 +78,11 @@ impl Kill {
         Kill { disk_full: true, ..Kill::default() }
     }
 
+    /// It lives, but from the n-th file of a checkpoint on none can be synced.
+    pub fn unsynced_from(file: u32) -> Kill {
+        Kill { step: format!("unsynced:{file}"), ..Kill::default() }
+    }
+
     /// It lives, but stands still for [`STALL`] when it comes to a step for the n-th time, or to a record:
     /// `record-partition-offset`. The broker is short of patience.
     pub fn stall_at(step: &str) -> Kill {
@@ -135,7 +140,7 @@ pub fn policies() -> [Arc<Policy>; 2] {
 
 /// Runs a shard until its standard input ends, or until it has to die.
 pub fn run(orders: &Orders) {
-    tracing_subscriber::fmt().with_ansi(false).with_writer(std::io::stderr).init();
+    tracing_subscriber::fmt().with_ansi(false).with_writer(io::stderr).init();
     let (mut kafka, names) = settings(&orders.brokers, &orders.prefix);
     if orders.bounds == format!("{:?}", Bounds::Patience) {
         (kafka.transaction_timeout, kafka.poll_interval) = (SHORT, SHORT);
@@ -158,16 +163,20 @@ pub fn run(orders: &Orders) {
     let stop = Arc::new(AtomicBool::new(false));
     let at_end = Arc::clone(&stop);
     thread::spawn(move || {
-        drop(std::io::stdin().read_to_end(&mut Vec::new()));
+        drop(io::stdin().read_to_end(&mut Vec::new()));
         at_end.store(true, Ordering::Relaxed);
     });
     let doom = Arc::new(Doom::new(&orders.step));
     let told = Arc::clone(&doom);
-    let steps = Steps::told(move |step| told.reach(checkpoint_step(step)));
+    let steps = if told.step == "unsynced" {
+        Steps::synced(move |_| told.sync())
+    } else {
+        Steps::told(move |step| told.reach(checkpoint_step(step)))
+    };
     let checkpoints = match Checkpoints::open(&orders.state, "a test", steps) {
         Ok(checkpoints) => Arc::new(Mutex::new(checkpoints)),
         Err(error) => {
-            writeln!(std::io::stderr(), "{error}").expect("a log");
+            writeln!(io::stderr(), "{error}").expect("a log");
             std::process::exit(1);
         }
     };
@@ -196,7 +205,7 @@ pub fn run(orders: &Orders) {
         steps: Some(Arc::new(move |step| doom.reach(transaction_step(step)))),
     };
     if let Err(error) = run_live(&settings, &mut wishes, &around) {
-        writeln!(std::io::stderr(), "ended: {error}").expect("a log");
+        writeln!(io::stderr(), "ended: {error}").expect("a log");
         std::process::exit(1);
     }
     std::process::exit(0);
@@ -253,6 +262,13 @@ impl Doom {
         } else {
             die();
         }
+    }
+
+    /// Stands for a disk that cannot keep what it is given, from the n-th file on.
+    fn sync(&self) -> io::Result<()> {
+        let left = self.left.load(Ordering::Relaxed).saturating_sub(1);
+        self.left.store(left, Ordering::Relaxed);
+        if left == 0 { Err(io::Error::from_raw_os_error(5)) } else { Ok(()) }
     }
 
     /// Panics or stands still at the record it was told.
