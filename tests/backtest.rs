@@ -243,6 +243,68 @@ fn what_cannot_be_read_is_told_with_its_place_and_the_rest_is_done() {
     assert!(empty.err.contains("of 8 records 7 lie before the warm-up"), "{}", empty.err);
 }
 
+/// Figures of nothing, or of half a file, open no gate, in whatever form they are asked for.
+#[test]
+fn what_was_not_read_opens_no_gate() {
+    let place = Place::of(&["backtest"]);
+    small(&place);
+    let run = |more: &[&str]| {
+        let ran = place.run(&[&SMALL[..], &["--markdown", "pr.md"], more].concat());
+        (ran.code, place.read("pr.md").contains("**Gate shut**"), ran.err)
+    };
+    let gate = ["--fail-on", "new_holds > 9"];
+    assert_eq!(run(&gate).0, 0);
+    let (code, is_shut, err) = run(&[&gate[..], &["--since", "2031-01-01T00:00:00Z"]].concat());
+    assert!(code == 3 && is_shut && err.contains("error: no event counts"), "{code} {err}");
+    let mut packed = zstd::encode_all(place.read("events.jsonl").as_bytes(), 3).expect("it packs");
+    packed.truncate(packed.len() - 4);
+    place.file("cut.jsonl.zst", &packed);
+    let cut = ["--input", "cut.jsonl.zst", "--policy", "then", "--against", "now"];
+    assert_eq!(place.run(&cut).code, 1);
+    assert_eq!(place.run(&[&cut[..], &gate].concat()).code, 3);
+}
+
+#[test]
+fn no_output_overwrites_the_input() {
+    let place = Place::of(&["backtest"]);
+    small(&place);
+    let before = place.read("events.jsonl");
+    for output in ["--report", "--json", "--markdown"] {
+        let ran = place.run(&[&SMALL[..], &[output, "./events.jsonl"]].concat());
+        assert!(ran.code == 2 && ran.err.contains("is the input itself"), "{output}: {}", ran.err);
+        assert_eq!(place.read("events.jsonl"), before);
+    }
+}
+
+#[test]
+fn a_table_without_a_readable_first_line_is_told_as_such() {
+    let place = Place::of(&["backtest"]);
+    small(&place);
+    let told = |name: &str, bytes: &[u8]| {
+        place.file(name, bytes);
+        let ran = place.run(&[
+            "--input",
+            name,
+            "--map",
+            "user=who,time=when",
+            "--action",
+            "lke",
+            "--policy",
+            "then",
+        ]);
+        assert_eq!(ran.code, 1, "{}", ran.err);
+        ran.err
+    };
+    let quoted = told("quoted.csv", b"who,\"when\nann,1750000000\n");
+    assert!(quoted.contains("no line of column names"), "{quoted}");
+    assert!(quoted.contains("names the action `lke` (did you mean `like`?)"), "{quoted}");
+    let packed = zstd::encode_all(&b"who,when\nann,1750000000\n"[..], 3).expect("it packs");
+    let cut = told("cut.csv.zst", &packed[..packed.len() / 2]);
+    assert!(cut.contains("breaks off"), "{cut}");
+    let long = told("long.csv", format!("{},when\n", "w".repeat(100_000)).as_bytes());
+    assert!(long.len() < 1000 && long.contains("www..."), "{long}");
+}
+
 #[test]
 fn a_strangers_table_is_read_by_its_mapping() {
     let place = Place::of(&["backtest"]);

@@ -9,9 +9,11 @@ use super::{Failure, finish, fixture, needless, policy, print, reading, setup, t
 use crate::backtest::{Findings, Gate, Mask, Pass, Range, Ruling, Scout, Side, Thin, markdown, sections};
 use crate::cli::{self, BacktestArgs, FileOrStandard, Format, PolicyArgs, exit};
 use crate::config::Config;
+use crate::engine::policy::nearest::did_you_mean;
 use crate::engine::time::Timestamp;
 use crate::evaluate::Label;
 use crate::evaluate::read::Ear;
+use crate::lint;
 use crate::replay::{Heard, Options};
 use crate::report::{self, Head};
 use crate::wire::interaction::DecodeLimits;
@@ -39,11 +41,17 @@ pub(super) fn find(args: &BacktestArgs) -> Result<(Findings, Option<Gate>), Fail
     let shown = args.report.is_some() || args.json.is_some() || args.print == Format::Json;
     needless::unmask(args.unmask, shown)?;
     needless::stdout(&files(args), args.print)?;
+    for (_, file) in files(args) {
+        if let (Some(input), Some(FileOrStandard::File(output))) = (&args.input, file) {
+            reading::keep(input, output)?;
+        }
+    }
     let sides = sides(args)?;
     let warm_up = typed.warm_up.unwrap_or_else(|| Pass::warm_up(&sides));
     let range = Range { since: typed.since, until: typed.until, warm_up };
     let labelled = is_labelled(args);
     let gate = gate(args, sides.len() > 1, labelled)?;
+    heeded(args.reading.action.as_deref(), &sides);
     let findings = match &args.from {
         Some(from) => topic::pass(args, &from.topic, sides, (range, labelled))?,
         None => from_file(args, sides, range, labelled)?,
@@ -51,6 +59,19 @@ pub(super) fn find(args: &BacktestArgs) -> Result<(Findings, Option<Gate>), Fail
     reading::faults(findings.faults());
     reading::odd(findings.odd());
     Ok((findings, gate))
+}
+
+/// Tells of an action that no policy names: whatever it is called here, its rows would all be allowed.
+fn heeded(action: Option<&str>, sides: &[Side]) {
+    let Some(action) = action else { return };
+    let named: Vec<String> = sides.iter().flat_map(|side| lint::actions(&side.policy)).collect();
+    if !named.is_empty() && !named.iter().any(|known| known == action) {
+        let names: Vec<&str> = named.iter().map(String::as_str).collect();
+        let hint = did_you_mean(action, &names).map(|hint| format!(" ({hint})")).unwrap_or_default();
+        tell(&table::visible(&format!(
+            "warning: no condition of the policy names the action `{action}`{hint}: little of it is looked at"
+        )));
+    }
 }
 
 /// What is written, and to where.
@@ -231,9 +252,29 @@ pub(super) fn told(args: &BacktestArgs, findings: &Findings, gate: Option<&Gate>
 
 /// What the gate says of each comparison, or of the candidate alone.
 pub(super) fn rulings(gate: &Gate, findings: &Findings) -> Vec<Ruling> {
-    match findings.against() {
+    let mut rulings: Vec<Ruling> = match findings.against() {
         0 => vec![gate.rule(findings, None)],
         count => (0..count).map(|number| gate.rule(findings, Some(number))).collect(),
+    };
+    // Figures of nothing, and of a part of the input, say nothing of the whole.
+    if let Some(why) = failure(findings) {
+        for ruling in rulings.iter_mut().filter(|ruling| !ruling.fails) {
+            ruling.unknown = true;
+            ruling.told.push(why.clone());
+        }
+    }
+    rulings
+}
+
+/// Why what was found says nothing of the input, if it does not.
+fn failure(findings: &Findings) -> Option<String> {
+    match findings.counted() {
+        0 => Some(format!("no event counts: {}", findings.emptiness())),
+        count if findings.decided() == 0 => Some(format!("none of {count} events was decided")),
+        _ if findings.broke_off() => {
+            Some("the input broke off: nothing behind that is in these figures".to_owned())
+        }
+        _ => None,
     }
 }
 
@@ -255,22 +296,13 @@ fn ended(findings: &Findings, gate: Option<&Gate>, rulings: &[Ruling]) -> u8 {
             tell(&table::visible(&format!("--fail-on {gate}: {word}{against}: {told}")));
         }
     }
-    if rulings.iter().any(|ruling| ruling.fails) {
-        return exit::GATE;
+    let failure = failure(findings);
+    failure.iter().for_each(|failure| tell(&format!("error: {failure}")));
+    match (rulings.iter().any(Ruling::is_shut), failure) {
+        (true, _) => exit::GATE,
+        (false, Some(_)) => exit::FAILURE,
+        (false, None) => exit::OK,
     }
-    let failure = match findings.counted() {
-        0 => Some(format!("no event counts: {}", findings.emptiness())),
-        count if findings.decided() == 0 => Some(format!("none of {count} events was decided")),
-        _ if findings.broke_off() => {
-            Some("the input broke off: nothing behind that is in these figures".to_owned())
-        }
-        _ => None,
-    };
-    if let Some(failure) = failure {
-        tell(&format!("error: {failure}"));
-        return exit::FAILURE;
-    }
-    if rulings.iter().any(Ruling::is_shut) { exit::GATE } else { exit::OK }
 }
 
 /// The command that makes the same again. Paths are quoted for a shell.

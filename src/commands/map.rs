@@ -25,9 +25,7 @@ fn map(args: &MapArgs) -> Result<u8, Failure> {
         Format::Json => serde_json::to_string_pretty(&guess).expect("text and numbers can be written") + "\n",
         Format::Text => text(&name, &args.file, &guess),
     })?;
-    let has = |field: &str| guess.columns.iter().any(|column| column.field == Some(field));
-    let missing = ["time", "user"].into_iter().filter(|field| !(has(field) || *field == "user" && has("ip")));
-    let missing: Vec<&str> = missing.collect();
+    let missing = missing(&guess);
     if !missing.is_empty() {
         let text = format!(
             "no column looks like {}: say in the command above which one is, as in --map {}=COLUMN",
@@ -37,6 +35,12 @@ fn map(args: &MapArgs) -> Result<u8, Failure> {
         return Err(Failure::new(text));
     }
     Ok(exit::OK)
+}
+
+/// Fields without which nothing can be decided, that no column looks like.
+fn missing(guess: &Guess) -> Vec<&'static str> {
+    let has = |field: &str| guess.columns.iter().any(|column| column.field == Some(field));
+    ["time", "user"].into_iter().filter(|field| !(has(field) || *field == "user" && has("ip"))).collect()
 }
 
 fn text(name: &str, file: &FileOrStandard, guess: &Guess) -> String {
@@ -63,7 +67,8 @@ fn text(name: &str, file: &FileOrStandard, guess: &Guess) -> String {
     if guess.columns.iter().all(|column| column.field != Some("action")) {
         line("No column tells what was done: each row is taken for a like, or for another --action.");
     }
-    line("A first report:");
+    let is_whole = missing(guess).is_empty();
+    line(if is_whole { "A first report:" } else { "A first report, once the missing columns are named:" });
     line(&visible(&format!("  weir backtest --input {input} {form}{} --report first.html", flags(guess))));
     text
 }

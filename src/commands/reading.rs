@@ -1,7 +1,8 @@
 //! Files of events and of labels, as they are named on the command line.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use super::{Failure, needless, print, table, tell, topic};
@@ -37,7 +38,7 @@ pub(super) fn events(
         FileOrStandard::File(path) if name.ends_with(ARCHIVE) => (archive(path)?, None),
         FileOrStandard::File(path) => {
             let file = open(path)?;
-            let length = file.metadata().ok().filter(fs::Metadata::is_file).map(|about| about.len());
+            let length = file.metadata().ok().filter(Metadata::is_file).map(|about| about.len());
             (Box::new(file), length)
         }
     };
@@ -109,6 +110,22 @@ pub(super) fn put(file: &FileOrStandard, text: &str) -> Result<(), Failure> {
         FileOrStandard::Standard => print(text),
         FileOrStandard::File(path) => write(path, text),
     }
+}
+
+/// Refuses an output that would overwrite the input, under whatever name.
+pub(super) fn keep(input: &FileOrStandard, output: &Path) -> Result<(), Failure> {
+    let FileOrStandard::File(input) = input else { return Ok(()) };
+    match (fs::metadata(input), fs::metadata(output)) {
+        (Ok(one), Ok(other)) if same(&one, &other) => {
+            Err(Failure::of_usage(format!("output {} is the input itself", output.display())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether both are one file.
+pub(super) fn same(one: &Metadata, other: &Metadata) -> bool {
+    one.is_file() && (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
 /// Writes a file as a whole.

@@ -36,6 +36,9 @@ struct Row<'r> {
 
 fn suggest(args: &SuggestArgs) -> Result<u8, Failure> {
     needless::labels(&args.events.reading)?;
+    if let (Some(input), Some(patch)) = (&args.events.input, &args.patch) {
+        reading::keep(input, patch)?;
+    }
     let found = policy::of_args(&args.policy)?;
     let policy = found.load_or_fail()?.policy;
     let config = setup::config(&args.events.config)?;

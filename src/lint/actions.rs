@@ -12,8 +12,8 @@ pub(super) fn conditions(policy: &Policy) -> Vec<Bool> {
     signals.chain(limits).chain(rules).filter_map(|condition| tree(&condition.text, policy)).collect()
 }
 
-/// The actions that any condition names, sorted.
-pub(super) fn actions(policy: &Policy) -> Vec<String> {
+/// The actions that any condition of a policy names, sorted.
+pub fn actions(policy: &Policy) -> Vec<String> {
     let mut named = Vec::new();
     for condition in conditions(policy) {
         collect(&condition, &policy.catalogue, &mut named);

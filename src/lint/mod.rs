@@ -7,6 +7,7 @@ mod quiet;
 mod unbounded;
 mod unnoticed;
 
+pub use self::actions::actions;
 pub use self::forms::forms;
 pub use self::unnoticed::{Most, Unnoticed, unnoticed};
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::{Failure, finish, policy, reading, setup, tell};
-use crate::cli::{ConfigArgs, EvaluateArgs, FileOrStandard, exit};
+use crate::cli::{ConfigArgs, EvaluateArgs, FileOrStandard};
 use crate::engine::Engine;
 use crate::evaluate::read::{Faults, Format as InputFormat};
 use crate::evaluate::{Figures, Trial, report};
@@ -42,6 +42,9 @@ struct Document<'d> {
 }
 
 fn evaluate(args: &EvaluateArgs, events: &FileOrStandard) -> Result<u8, Failure> {
+    for output in [&args.report, &args.json].into_iter().flatten() {
+        reading::keep(events, output)?;
+    }
     let config = setup::config(&ConfigArgs::from_environment())?;
     let policy = policy::of_args(&args.policy)?.load_or_fail()?.policy;
     let input = reading::events(args.format, &args.reading, events)?.input;
@@ -78,5 +81,5 @@ fn told(args: &EvaluateArgs, document: &Document<'_>) -> Result<u8, Failure> {
     let events = args.events.as_ref().map(reading::name).unwrap_or_default();
     let head = Head { title: format!("Evaluation of {events}"), facts };
     files::tell(args, document, &head, &report::sections(document.figures))?;
-    Ok(exit::OK)
+    reading::whole(document.faults)
 }

@@ -1,8 +1,7 @@
 //! Where lines come from and decisions go to.
 
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::MetadataExt;
 
 use crate::cli::{FileOrStandard, ReplayArgs};
 use crate::commands::{Failure, reading};
@@ -84,7 +83,7 @@ pub(super) fn outputs(args: &ReplayArgs) -> Result<(Named, Named), Failure> {
         }
         _ => None,
     };
-    if standard || files.is_some_and(|(one, other)| same(&one, &other)) {
+    if standard || files.is_some_and(|(one, other)| reading::same(&one, &other)) {
         return Err(Failure::of_usage("--revisions and --output are the same: give two files"));
     }
     Ok((to, revised))
@@ -96,19 +95,11 @@ fn create(output: &FileOrStandard, input: &FileOrStandard) -> Result<Named, Fail
         return Ok(Named { name: "stdout".to_owned(), to: Box::new(io::stdout()) });
     };
     let name = path.display().to_string();
-    if let (FileOrStandard::File(input), Ok(about)) = (input, fs::metadata(path))
-        && fs::metadata(input).is_ok_and(|other| same(&about, &other))
-    {
-        return Err(Failure::of_usage(format!("output {name} is the input itself")));
-    }
+    reading::keep(input, path)?;
     match File::create(path) {
         Ok(file) => Ok(Named { name, to: Box::new(file) }),
         Err(error) => Err(Failure::new(format!("output {name}: {error}"))),
     }
-}
-
-fn same(one: &Metadata, other: &Metadata) -> bool {
-    one.is_file() && (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
 /// The words for a replay that could not be finished.

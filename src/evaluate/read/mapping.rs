@@ -133,7 +133,7 @@ impl Mapping {
         let find = |column: &String| {
             let place = columns.iter().position(|known| known == column);
             let place = place
-                .ok_or_else(|| MappingError::Column { column: column.clone(), known: columns.join(", ") })?;
+                .ok_or_else(|| MappingError::Column { column: column.clone(), known: listed(&columns) })?;
             let again = columns[place + 1..].iter().any(|known| known == column);
             if again { Err(MappingError::TwoColumns(column.clone())) } else { Ok(place) }
         };
@@ -332,6 +332,20 @@ pub(super) fn moment(text: &str) -> Result<Timestamp, String> {
     };
     let time = Timestamp::from_millis(millis);
     if (Timestamp::MIN..Timestamp::MAX).contains(&time) { Ok(time) } else { Err(unread()) }
+}
+
+/// Names of columns for a message: a few, and of each not too much.
+fn listed(columns: &[&str]) -> String {
+    const NAMES: usize = 40;
+    const LETTERS: usize = 60;
+    let short = |name: &&str| match name.char_indices().nth(LETTERS) {
+        Some((end, _)) => format!("{}...", name[..end].escape_debug()),
+        None => name.escape_debug().to_string(),
+    };
+    let more = columns.len().saturating_sub(NAMES);
+    let mut names: Vec<String> = columns.iter().take(NAMES).map(short).collect();
+    names.extend((more > 0).then(|| format!("{more} more")));
+    names.join(", ")
 }
 
 #[cfg(test)]

@@ -80,10 +80,12 @@ impl Session {
     pub fn hear(&mut self, ear: &mut impl Ear, input: Input) -> io::Result<()> {
         let (from, broken) = unpacked(input.from);
         let last = match input.format {
-            Format::JsonLines => self.lines(ear, &input.name, from)?,
-            Format::Csv => self.table(ear, &input.name, Csv::new(BufReader::new(from)))?,
-            Format::Tsv => self.table(ear, &input.name, Csv::parted_by('\t', BufReader::new(from)))?,
+            Format::JsonLines => self.lines(ear, &input.name, from),
+            Format::Csv => self.table(ear, &input.name, Csv::new(BufReader::new(from))),
+            Format::Tsv => self.table(ear, &input.name, Csv::parted_by('\t', BufReader::new(from))),
         };
+        // Where a table breaks off in its first line, that is why it has no columns.
+        let last = last.map_err(|error| broken.why().map_or(error, |why| invalid(&input.name, &why)))?;
         if let Some(why) = broken.why() {
             self.faults.note("file broken off", || format!("{}:{}", input.name, last + 1), why);
         }
@@ -137,12 +139,14 @@ impl Session {
     }
 
     fn table(&mut self, ear: &mut impl Ear, name: &str, mut csv: Csv<impl BufRead>) -> io::Result<u64> {
-        let head = loop {
-            match csv.next_row()? {
-                Some(Ok(head)) => break head,
-                Some(Err(bad)) => self.damaged(name, bad.line, bad.column, bad.message),
-                None => return Err(invalid(name, "is empty: a line of column names is needed")),
+        let head = match csv.next_row()? {
+            Some(Ok(head)) if head.iter().all(|name| !name.contains('\0')) => head,
+            Some(Err(bad)) => {
+                let why = format!("its first line is no line of column names in UTF-8: {}", bad.message);
+                return Err(invalid(name, &why));
             }
+            Some(Ok(_)) => return Err(invalid(name, "its first line is no line of column names in UTF-8")),
+            None => return Err(invalid(name, "is empty: a line of column names is needed")),
         };
         let mut bound = self.mapping.bind(&head).map_err(|error| invalid(name, &error.to_string()))?;
         let (mut rows, mut number) = (Rows::default(), 0);
