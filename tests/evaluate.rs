@@ -311,7 +311,7 @@ fn a_file_that_breaks_off_is_done_as_far_as_it_goes() {
     place.file("events.jsonl.gz", bytes);
     let args = ["--events", "events.jsonl.gz", "--policy", "policy", "--label", "honest"];
     let (figures, ran) = place.found(&args);
-    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert_eq!(ran.code, 1, "{}", ran.err);
     let decided = figures["read"]["outcomes"]["decided"].as_u64().expect("a count");
     assert!((1000..4900).contains(&decided), "{decided}");
     assert!(ran.err.contains("file broken off"), "{}", ran.err);
