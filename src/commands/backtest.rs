@@ -61,7 +61,7 @@ pub(super) fn find(args: &BacktestArgs) -> Result<(Findings, Option<Gate>), Fail
     Ok((findings, gate))
 }
 
-/// Tells of an action that no policy names: whatever it is called here, its rows would all be allowed.
+/// Tells of a typed action that no policy names: only conditions without an action would look at its rows.
 fn heeded(action: Option<&str>, sides: &[Side]) {
     let Some(action) = action else { return };
     let named: Vec<String> = sides.iter().flat_map(|side| lint::actions(&side.policy)).collect();

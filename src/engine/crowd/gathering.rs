@@ -81,7 +81,7 @@ const VOTES_MAX: usize = 32;
 const RETURNING_PERCENT: u32 = 30;
 const RETURNING_LEAST: u32 = 8;
 /// A crowd that comes back has so many times the usual share of accounts that were in bursts before. In streams of real
-/// shares a network of pages has 8 to 30 times as many, the most active of a small community 1.2 to 2.5 times.
+/// shares a network of pages has 4 to 30 times as many, the most active of a small community 1.2 to 2.5 times.
 const OFTEN_LIFT: f64 = 4.0;
 /// Accounts meet again and again when they were in so many bursts together before this one.
 const MET: usize = 2;
