@@ -39,6 +39,7 @@ mod evaluate;
 mod events;
 mod explain;
 mod export;
+pub mod large_pages;
 mod lint;
 mod policy;
 mod simulate;

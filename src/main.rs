@@ -7,7 +7,9 @@ use weir::cli::{self, Cli, Command, exit};
 use weir::commands::{self, Failure, finish};
 
 fn main() -> ExitCode {
-    ExitCode::from(match Cli::parse().command {
+    let Cli { command } = Cli::parse();
+    cli::large_pages::ask(&command);
+    ExitCode::from(match command {
         Command::Run(args) => weir::run::run(&args),
         Command::Demo(args) => weir::demo::run(&args),
         Command::Replay(args) => commands::replay::run(&args),

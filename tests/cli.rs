@@ -180,6 +180,32 @@ fn replay_gives_the_same_bytes_again_from_a_file_or_a_pipe() {
     assert!(first == place.read("2.out") && first == place.read("3.out") && first == piped.out);
 }
 
+/// The command begins once more for large pages, where the kernel gives them: with the same arguments, input and output.
+#[test]
+fn large_pages_change_nothing_but_the_pages() {
+    let place = Place::new();
+    place.file("policy/p.yaml", LIMIT);
+    let input: Vec<String> = (0..50).map(|n| event(&n.to_string(), n * 250)).collect();
+    let input = input.join("\n");
+    let args =
+        ["replay", "--input", "-", "--output", "-", "--policy", "policy", "--as-of", "2026-01-01T00:00:00Z"];
+    let ran = |command: &mut std::process::Command| {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        child.stdin.take().expect("piped").write_all(input.as_bytes()).expect("it reads");
+        child.wait_with_output().expect("it ends")
+    };
+    let large = ran(&mut place.command(&args));
+    let small = ran(place.command(&args).env("WEIR_LARGE_PAGES", "no"));
+    assert_eq!((large.status.code(), small.status.code()), (Some(0), Some(0)));
+    assert_eq!(json_lines(&String::from_utf8_lossy(&large.stdout)).len(), 50);
+    assert!(large.stdout == small.stdout);
+}
+
 #[test]
 fn replay_says_what_it_cannot_read_or_write() {
     let place = Place::new();
