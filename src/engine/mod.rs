@@ -70,7 +70,7 @@ use self::event::Event;
 
 /// The version of what the engine makes of its inputs. It changes whenever the same inputs would give other outputs:
 /// state and journals of another version are not continued.
-pub const SEMANTICS: &str = "9";
+pub const SEMANTICS: &str = "10";
 
 /// Whether an event is by or about an entity.
 fn entity_is(entity: &Entity, event: &Event<'_>, address: Option<Address>) -> bool {

@@ -66,6 +66,8 @@ impl Ahead {
     /// How many events before its turn the records of an event are asked for: the processor can wait for some dozens of
     /// cache lines at a time, and one event asks for nearly as many.
     const RECORDS: usize = 6;
+    /// The same for what hangs on the records.
+    const BLOCKS: usize = 2;
 
     /// Prepares the next events, in their order; `None` stands for a record that holds no event.
     pub fn look<'e>(&mut self, engine: &Engine, events: impl Iterator<Item = Option<&'e Event<'e>>>) {
@@ -93,6 +95,9 @@ impl Ahead {
         let prepared = &mut self.prepared[..self.count];
         if let Some(later) = prepared.get_mut(index + Self::RECORDS) {
             engine.prefetch(later);
+        }
+        if let Some(later) = prepared.get(index + Self::BLOCKS) {
+            engine.prefetch_blocks(later);
         }
         &prepared[index]
     }
@@ -151,6 +156,14 @@ impl Engine {
             for (table, key) in &prepared.tables {
                 prepared.seen[*table] = self.table(*table).prefetch(*key);
             }
+        }
+    }
+
+    /// Asks the processor for what hangs on the records that [`Engine::prefetch`] asked for.
+    fn prefetch_blocks(&self, prepared: &Prepared) {
+        if self.is_ready(prepared) {
+            let dimensions = prepared.seen.get(PROFILES.len()..).unwrap_or_default();
+            self.tables.iter().zip(dimensions).for_each(|(table, seen)| table.prefetch_blocks(*seen));
         }
     }
 

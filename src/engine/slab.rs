@@ -12,6 +12,7 @@
 mod saved;
 
 use super::cut::Watch;
+use super::prefetch::prefetch_line;
 
 /// Words of a large block: 4,096 stamps of 16 bits and up to 64 words of bookkeeping.
 pub const LARGE_WORDS: usize = 64 + 2048;
@@ -219,6 +220,12 @@ impl Spill {
     #[inline]
     pub fn block_mut(&mut self, block: BlockRef) -> &mut [u32] {
         self.slabs[block.size()].block_mut(block.index())
+    }
+
+    /// Asks the processor for the begin of a block.
+    #[inline]
+    pub fn prefetch(&self, block: BlockRef) {
+        prefetch_line(self.block(block));
     }
 
     /// Bytes allocated, used blocks and free ones.

@@ -17,7 +17,8 @@ use super::{Entry, LOBBY, NEIGHBOURS, Seen, Slot, Table, TableSpec, hash_of, seg
 use crate::engine::slab::BlockRef;
 use crate::engine::time::{Span, Timestamp};
 
-/// The same as [`NEIGHBOURS`] for a key that comes for the first time and can only take the place of a dead record.
+/// The same as [`NEIGHBOURS`] for a key that comes for the first time: it can only take the place of a dead record, or of a
+/// guest.
 const NEIGHBOURS_OF_NEW: usize = 4;
 
 impl Table {
@@ -104,13 +105,22 @@ impl Table {
     /// An empty record in the lobby, in place of the guest nearby that came longest ago if it is full.
     fn seat(&mut self, key: u64, now: Timestamp) -> u32 {
         if self.index[LOBBY].is_full() {
-            let near = self.index[LOBBY].after_home(hash_of(key)).take(NEIGHBOURS);
-            let oldest = near.min_by_key(|number| touched(self.arena.record(*number)));
-            oldest.into_iter().for_each(|number| self.remove(number));
+            let near = || self.index[LOBBY].after_home(hash_of(key)).take(NEIGHBOURS_OF_NEW);
+            near().for_each(|number| self.arena.prefetch_head(number));
+            let oldest = near().min_by_key(|number| touched(self.arena.record(*number)));
+            oldest.into_iter().for_each(|number| self.send_away(number));
         }
         let number = self.begin(key, now);
         self.index[LOBBY].insert(hash_of(key), number);
         number
+    }
+
+    /// Removes the record of a guest.
+    fn send_away(&mut self, number: u32) {
+        self.free_blocks(number);
+        let key = self.arena.key(number);
+        self.index[LOBBY].remove(hash_of(key), number);
+        self.arena.give_back(number);
     }
 
     /// The record of a guest, dead or alive.
@@ -135,7 +145,7 @@ impl Table {
     pub(super) fn leave_lobby(&mut self, key: u64, now: Timestamp) -> Option<u32> {
         let number = self.waiting(key)?;
         if self.is_dead(number, now) {
-            self.remove(number);
+            self.send_away(number);
             return None;
         }
         self.index[LOBBY].remove(hash_of(key), number);

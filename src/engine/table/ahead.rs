@@ -1,6 +1,8 @@
 //! Ahead: a record is asked for before its turn, so that the processor has it when it is read.
 
+use super::arena::HEAD;
 use super::{LOBBY, Table, hash_of, nonzero, segment_of};
+use crate::engine::slab::BlockRef;
 
 /// Where the record of a key seemed to be when it was looked for ahead of time, if anywhere. It may have gone since, or be
 /// another key's: a hint, which is never believed unseen.
@@ -25,9 +27,25 @@ impl Table {
             None => {
                 let overflow = self.overflow.iter().filter(|overflow| overflow.is_used());
                 overflow.for_each(|overflow| overflow.prefetch(self.spec.idle, key));
+                self.index[LOBBY].prefetch(hash_of(key));
             }
         }
         Seen(number.unwrap_or_default())
+    }
+
+    /// Asks the processor to load the blocks of the record that was seen, where most records have some. Worth it once the
+    /// record itself is there.
+    #[inline]
+    pub fn prefetch_blocks(&self, seen: Seen) {
+        if seen.0 == 0 || self.spill.used() * 4 < u64::from(self.arena.used()) {
+            return;
+        }
+        let record = self.arena.record(seen.0);
+        for offset in &self.spec.spills {
+            if let Some(block) = BlockRef::from_word(record[HEAD + offset]) {
+                self.spill.prefetch(block);
+            }
+        }
     }
 
     /// The number of a key's record, when it still is where it was seen.

@@ -51,9 +51,9 @@ impl Segment {
         self.len >= self.capacity() * 13 / 16
     }
 
-    /// The capacity to grow to: half as much again.
-    pub(super) fn next_capacity(&self) -> usize {
-        (self.capacity() + self.capacity() / 2).max(FIRST_CAPACITY)
+    /// The capacities to grow to: twice as much, or half as much again where there is no room for that.
+    pub(super) fn next_capacities(&self) -> [usize; 2] {
+        [self.capacity() * 2, self.capacity() + self.capacity() / 2].map(|next| next.max(FIRST_CAPACITY))
     }
 
     #[inline]

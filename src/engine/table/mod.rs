@@ -36,7 +36,7 @@ const SEGMENTS: usize = 256;
 /// The segment of guests: behind the others.
 const LOBBY: usize = SEGMENTS;
 /// How many records around a new key's place are looked at for one to evict.
-const NEIGHBOURS: usize = 16;
+const NEIGHBOURS: usize = 8;
 /// A sweep asks for the record so many places ahead.
 const SWEEP_AHEAD: u32 = 8;
 /// Records of a segment that any budget has room for.

@@ -22,14 +22,12 @@ impl Table {
     /// Gives a segment more places; false when the budget, with so many records, forbids it.
     #[cold]
     fn grow(&mut self, segment: usize, records: u64) -> bool {
-        let part = &mut self.index[segment];
-        let (old, new) = (part.capacity().max(FIRST_CAPACITY) as u64, part.next_capacity());
-        let places = self.places - old + new as u64;
-        if self.bytes_for(records, places) > self.room {
-            return false;
-        }
-        self.index[segment].grow(new);
-        self.places = places;
+        let part = &self.index[segment];
+        let others = self.places - part.capacity().max(FIRST_CAPACITY) as u64;
+        let fits = |capacity: &usize| self.bytes_for(records, others + *capacity as u64) <= self.room;
+        let Some(capacity) = part.next_capacities().into_iter().find(fits) else { return false };
+        self.index[segment].grow(capacity);
+        self.places = others + capacity as u64;
         true
     }
 
