@@ -409,6 +409,74 @@ fn an_input_that_is_not_as_meant_is_told() {
     assert!(!ran.out.contains("What is odd"), "{}", ran.out);
 }
 
+/// Of seven rows two tell a date alone, one microseconds, one a year ahead of all, one a day that may be a month; 1,750,000,000 s
+/// is 2025-06-15T15:06:40Z.
+#[test]
+fn times_and_actions_of_a_table_that_mislead_are_told() {
+    let place = Place::of(&["backtest"]);
+    small(&place);
+    let rows = [
+        "2025/06/15,ann,Like",
+        "2025.06.15,ann,Like",
+        "2025/06/15 15:06:40,bob,like",
+        "2026-06-20 15:00:00,eve,like",
+        "1750000001000000,bob,like",
+        "1750000002,bob,share",
+        "15/06/2025 15:06:42,bob,like",
+    ];
+    place.file("log.csv", format!("\u{feff}time,user,action\n{}\n", rows.join("\n")));
+    let args = [
+        "--input",
+        "log.csv",
+        "--policy",
+        "then",
+        "--against",
+        "now",
+        "--markdown",
+        "pr.md",
+        "--as-of",
+        "2026-12-01T00:00:00Z",
+    ];
+    let (found, ran) = place.found(&args);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let odd = found["odd"].as_array().expect("a list").iter();
+    let odd: Vec<_> = odd.map(|odd| [&odd["kind"], &odd["count"], &odd["first"]]).collect();
+    let told = |kind: &str, count: u64, first: &str| [json!(kind), json!(count), json!(first)];
+    let expected = [
+        told("date_only", 2, "log.csv:2"),
+        told("out_of_order", 2, "log.csv:6"),
+        told("time_ahead", 2, "log.csv:6"),
+        told("unknown_action", 2, "log.csv:2"),
+        told("unknown_action", 1, "log.csv:7"),
+    ];
+    assert_eq!(odd, expected.each_ref().map(<[Json; 3]>::each_ref), "{}", ran.err);
+    for words in [
+        "stand behind log.csv:5, whose time 2026-06-20T15:00:00.000Z is far ahead",
+        "the action `Like` (it names `like`: upper and lower case differ)",
+        "log.csv:8:1: row: `15/06/2025 15:06:42` is no time: which of day and month comes first",
+    ] {
+        assert!(ran.err.contains(words), "{words} in:\n{}", ran.err);
+    }
+    assert!(
+        place.read("pr.md").contains("**time\\_ahead**: 2 decisions, first `log.csv:6`"),
+        "{}",
+        place.read("pr.md")
+    );
+    assert!(ran.out.contains("unknown action"), "{}", ran.out);
+}
+
+/// Some editors begin a file of UTF-8 with a mark; the first event is there all the same.
+#[test]
+fn a_byte_order_mark_costs_no_event() {
+    let place = Place::of(&["backtest"]);
+    small(&place);
+    place.file("marked.jsonl", format!("\u{feff}{}", place.read("events.jsonl")));
+    let found = |input| place.found(&["--input", input, "--policy", "then"]).0;
+    let (plain, marked) = (found("events.jsonl"), found("marked.jsonl"));
+    assert_eq!(marked["policies"], plain["policies"]);
+    assert_eq!(marked["not_read"]["counts"], plain["not_read"]["counts"]);
+}
+
 /// Whoever typed an option expects something of it.
 #[test]
 fn what_would_have_no_effect_is_refused() {

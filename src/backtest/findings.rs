@@ -229,7 +229,7 @@ struct Document<'d> {
     last: Option<String>,
     records: &'d Passed,
     not_read: &'d Faults,
-    odd: &'d [Oddity],
+    odd: Vec<Oddity>,
     /// The candidate first.
     policies: Vec<PolicyFindings<'d>>,
     /// The accounts most acted on, where there is nothing to compare with.

@@ -9,11 +9,11 @@ use super::{Failure, finish, fixture, needless, policy, print, reading, setup, t
 use crate::backtest::{Findings, Gate, Mask, Pass, Range, Ruling, Scout, Side, Thin, markdown, sections};
 use crate::cli::{self, BacktestArgs, FileOrStandard, Format, PolicyArgs, exit};
 use crate::config::Config;
+use crate::engine::policy::actions;
 use crate::engine::policy::nearest::did_you_mean;
 use crate::engine::time::Timestamp;
 use crate::evaluate::Label;
 use crate::evaluate::read::Ear;
-use crate::lint;
 use crate::replay::{Heard, Options};
 use crate::report::{self, Head};
 use crate::wire::interaction::DecodeLimits;
@@ -64,7 +64,7 @@ pub(super) fn find(args: &BacktestArgs) -> Result<(Findings, Option<Gate>), Fail
 /// Tells of a typed action that no policy names: only conditions without an action would look at its rows.
 fn heeded(action: Option<&str>, sides: &[Side]) {
     let Some(action) = action else { return };
-    let named: Vec<String> = sides.iter().flat_map(|side| lint::actions(&side.policy)).collect();
+    let named: Vec<String> = sides.iter().flat_map(|side| actions(&side.policy)).collect();
     if !named.is_empty() && !named.iter().any(|known| known == action) {
         let names: Vec<&str> = named.iter().map(String::as_str).collect();
         let hint = did_you_mean(action, &names).map(|hint| format!(" ({hint})")).unwrap_or_default();
@@ -147,6 +147,7 @@ fn from_file(
     let thin = args.sample.map(|share| thin(args, file, share, &sides)).transpose()?;
     let about_sample = thin.as_ref().map(about_sample);
     let mut session = reading::session(&args.reading, args.labels.as_deref())?;
+    sides.iter().for_each(|side| session.odd.heed(&side.policy));
     let pass = pass(args, &config, sides, (range, labelled)).thinned(thin);
     let progress = Progress::start(events.length, false);
     let mut watched = Watched { pass, progress, count: 0 };

@@ -48,6 +48,7 @@ fn suggest(args: &SuggestArgs) -> Result<u8, Failure> {
     let mut engine = Engine::new(Arc::clone(&policy), setup::seed(&config));
     let mut usual = Usual::new(&mut engine, &options);
     let mut session = reading::session(&args.events.reading, None)?;
+    session.odd.heed(&policy);
     let events = events(args)?;
     session.hear(&mut usual, events.input).map_err(|error| Failure::new(error.to_string()))?;
     reading::faults(&session.faults);

@@ -72,6 +72,7 @@ fn pass(args: &SweepArgs, current: Side, variants: &Variants) -> Result<Findings
     let range = Range { since: args.range.since, until: args.range.until, warm_up };
     let events = reading::events(args.events_format, &args.reading, &args.input)?;
     let mut session = reading::session(&args.reading, args.labels.as_deref())?;
+    session.odd.heed(&current.policy);
     let as_of = reading::as_of(&args.reading);
     let options = Options { name: "sweep".to_owned(), as_of, limits: DecodeLimits::default() };
     let labelled = args.labels.is_some() || reading::is_labelled(&args.reading);

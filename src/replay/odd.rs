@@ -1,11 +1,16 @@
 //! What was decided and may not be as it was meant: told beside what could not be read, and no part of any decision.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use super::drive::Heard;
+use super::leader::Leaders;
+use super::unheeded::Unheeded;
 use crate::engine::address::Address;
 use crate::engine::decision::Judgement;
 use crate::engine::event::Event;
+use crate::engine::policy::{Policy, actions};
 use crate::engine::time::{Span, Timestamp};
 
 /// Further back than this no event is taken at its key's newest time: the `grace` of the standard policy.
@@ -21,7 +26,7 @@ pub struct Oddity {
     /// Where it was seen first.
     pub first: String,
     /// What it means, and what to do about it.
-    pub message: &'static str,
+    pub message: Cow<'static, str>,
 }
 
 /// What is seen of all decisions.
@@ -30,9 +35,16 @@ pub struct Odd {
     kinds: Vec<Oddity>,
     /// The latest effective time.
     latest: Option<Timestamp>,
+    leaders: Leaders,
+    unheeded: Unheeded,
 }
 
 impl Odd {
+    /// Actions that neither this policy nor another one so told names are odd from now on.
+    pub fn heed(&mut self, policy: &Policy) {
+        self.unheeded.name(actions(policy));
+    }
+
     /// One line of a file, as it was decided. Files are to be in order of time.
     pub fn line(&mut self, heard: &Heard<'_>, place: impl Fn() -> String) {
         let Some(judgement) = &heard.outputs.judgement else { return };
@@ -41,27 +53,30 @@ impl Odd {
             self.note("out_of_order", OUT_OF_ORDER, &place);
         }
         self.latest = self.latest.max(Some(at));
+        self.leaders.note(at, &place);
         self.record(heard, place);
     }
 
     /// One record of a topic, as it was decided. The order of a topic is what it is.
     pub fn record(&mut self, heard: &Heard<'_>, place: impl Fn() -> String) {
-        if let (Some((event, _)), Some(judgement)) = (heard.event, &heard.outputs.judgement)
-            && is_unreadable(event, judgement)
-        {
-            self.note("unreadable_address", UNREADABLE_ADDRESS, &place);
+        if let (Some((event, _)), Some(judgement)) = (heard.event, &heard.outputs.judgement) {
+            self.unheeded.note(&event.action, &place);
+            if is_unreadable(event, judgement) {
+                self.note("unreadable_address", UNREADABLE_ADDRESS, &place);
+            }
         }
     }
 
-    /// What was seen, in the order in which it was met.
-    pub fn list(&self) -> &[Oddity] {
-        &self.kinds
+    /// What was seen: kinds in the order in which they were met, rows that others are late by, actions that none names.
+    pub fn list(&self) -> Vec<Oddity> {
+        [self.kinds.clone(), self.leaders.told(), self.unheeded.told()].concat()
     }
 
-    fn note(&mut self, kind: &'static str, message: &'static str, place: &impl Fn() -> String) {
+    /// One more of a kind, at a place.
+    pub fn note(&mut self, kind: &'static str, message: &'static str, place: &impl Fn() -> String) {
         match self.kinds.iter_mut().find(|known| known.kind == kind) {
             Some(known) => known.count += 1,
-            None => self.kinds.push(Oddity { kind, count: 1, first: place(), message }),
+            None => self.kinds.push(Oddity { kind, count: 1, first: place(), message: message.into() }),
         }
     }
 }
@@ -101,7 +116,7 @@ mod tests {
             );
             drive.one(line.as_bytes(), |_, _| {}, |heard| odd.line(heard, || heard.line.to_string()));
         }
-        odd.list().iter().map(|odd| (odd.kind, odd.count, odd.first.clone())).collect()
+        odd.list().into_iter().map(|odd| (odd.kind, odd.count, odd.first)).collect()
     }
 
     #[test]

@@ -54,6 +54,7 @@ fn evaluate(args: &EvaluateArgs, events: &FileOrStandard) -> Result<u8, Failure>
         ));
     }
     let mut session = reading::session(&args.reading, args.labels.as_deref())?;
+    session.odd.heed(&policy);
     let options = Options {
         name: SOURCE.to_owned(),
         as_of: reading::as_of(&args.reading),

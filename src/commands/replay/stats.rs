@@ -70,8 +70,8 @@ impl Stats {
             place: error.field().to_owned(),
             message: error.message.clone(),
         });
-        let odd = summary.odd.list().iter();
-        let odd = odd.map(|odd| Oddity { first: format!("{input}:{}", odd.first), ..odd.clone() });
+        let odd = summary.odd.list().into_iter();
+        let odd = odd.map(|odd| Oddity { first: format!("{input}:{}", odd.first), ..odd });
         Self {
             consumed: tally.consumed,
             outcomes: tally.outcomes(),
