@@ -47,10 +47,10 @@ impl Leaders {
         }
     }
 
-    /// Those that made others late.
-    pub(super) fn told(&self) -> Vec<Oddity> {
+    /// Those that made others late; `at` tells the place of one to people.
+    pub(super) fn told(&self, at: impl Fn(&str) -> String) -> Vec<Oddity> {
         let leaders = self.past.iter().chain(self.present.iter().filter(|leader| leader.is_told()));
-        leaders.take(TOLD).map(Leader::oddity).collect()
+        leaders.take(TOLD).map(|leader| leader.oddity(&at(&leader.place))).collect()
     }
 }
 
@@ -76,8 +76,8 @@ impl Leader {
         self.late > self.otherwise
     }
 
-    fn oddity(&self) -> Oddity {
-        let Self { at, place, late, first, .. } = self;
+    fn oddity(&self, place: &str) -> Oddity {
+        let Self { at, late, first, .. } = self;
         let message = format!(
             "stand behind {place}, whose time {at} is far ahead of theirs: by that row alone they are late, and counted otherwise \
              than live, or not at all (mend its time, or leave it out)"
@@ -103,7 +103,7 @@ mod tests {
             let message = odd.message.strip_prefix("stand behind ").expect("the leader").to_owned();
             (odd.count, odd.first, message.split(',').next().unwrap_or_default().to_owned())
         };
-        leaders.told().into_iter().map(leader).collect()
+        leaders.told(str::to_owned).into_iter().map(leader).collect()
     }
 
     fn one(count: u64, first: &str, leader: &str) -> Vec<(u64, String, String)> {

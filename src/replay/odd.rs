@@ -69,7 +69,17 @@ impl Odd {
 
     /// What was seen: kinds in the order in which they were met, rows that others are late by, actions that none names.
     pub fn list(&self) -> Vec<Oddity> {
-        [self.kinds.clone(), self.leaders.told(), self.unheeded.told()].concat()
+        self.told(str::to_owned)
+    }
+
+    /// The same, where places are lines of a file of this name.
+    pub fn in_file(&self, name: &str) -> Vec<Oddity> {
+        self.told(|line| format!("{name}:{line}"))
+    }
+
+    fn told(&self, at: impl Fn(&str) -> String) -> Vec<Oddity> {
+        let list = [self.kinds.clone(), self.leaders.told(&at), self.unheeded.told()].concat();
+        list.into_iter().map(|odd| Oddity { first: at(&odd.first), ..odd }).collect()
     }
 
     /// One more of a kind, at a place.
