@@ -190,6 +190,12 @@ fn of_rows(mut from: impl BufRead, comma: Option<char>) -> io::Result<Guess> {
             _ => damaged += 1,
         }
     }
+    if let Some((name, _)) = names.iter().zip(&seen).find(|(name, seen)| seen.holds_like(name)) {
+        let short: String = name.chars().take(40).collect();
+        return refused(&format!(
+            "its first line holds values as the others do (`{short}`): write a line of column names above it, as in time,user,target"
+        ));
+    }
     Ok(Guess { columns: assigned(names, &seen, rows), rows, damaged })
 }
 
@@ -327,6 +333,12 @@ impl Seen {
         }
     }
 
+    /// Whether what stands in the first line is of the same kind as what stands below it, and a name of no column.
+    fn holds_like(&self, first: &str) -> bool {
+        let all = |count: usize| count * 100 >= self.filled * 95;
+        first.parse::<IpAddr>().is_ok() && all(self.addresses) || moment(first).is_ok() && all(self.times)
+    }
+
     /// Whether values come again as ids do: words, many of them, and fewer than rows.
     fn repeats(&self, rows: usize) -> bool {
         let most = |count: usize| count * 100 >= self.filled * 95;
@@ -454,6 +466,12 @@ mod tests {
         );
         assert!(why(b"\xef\xbb\xbf{\"event_id\"\n").is_err_and(|why| why.contains("need no mapping")));
         assert!(why(b"\xff\xfea\0b\0\n").is_err_and(|why| why.contains("no line of column names")));
+        assert!(
+            why(b"1750000000,ann\n1750000001,bob\n")
+                .is_err_and(|why| why.contains("(`1750000000`): write a line"))
+        );
+        assert!(why(b"ann,198.51.100.7\n").is_err_and(|why| why.contains("(`198.51.100.7`): write a line")));
+        assert!(why(b"user,2024-05-01,2024-05-02\nann,3,4\n").is_ok(), "counts of days");
         assert!(why(b"a\0,b\n").is_err_and(|why| why.contains("no line of column names")));
     }
 
