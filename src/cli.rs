@@ -64,7 +64,7 @@ Exit codes:
   1   it did not, for the reason told
   2   the command line makes no sense
   3   the condition of `weir backtest --fail-on` holds, or `weir policy promote` refuses
-  65  nothing in the input of `weir replay` could be decided
+  65  nothing in the input could be decided, or it was empty: replay, backtest, evaluate, sweep, suggest, lint
   69  Kafka cannot be reached
   78  the configuration or the policy is wrong";
 
@@ -181,7 +181,7 @@ Examples:
 
 const REPLAY_HELP: &str = "\
 One event a line in, one decision a line out, in the same order; statistics go to stderr. Files may be gzip or zstd. It ends with
-65 when there were lines and none could be decided. What is corrected later (a campaign's first events) is no line of the output:
+65 when no line could be decided, or there was none. What is corrected later (a campaign's first events) is no line of the output:
 statistics count it, and --revisions writes it.
 
 Examples:

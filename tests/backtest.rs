@@ -235,11 +235,15 @@ fn what_cannot_be_read_is_told_with_its_place_and_the_rest_is_done() {
 
     // Nothing can be decided: all of it lies in the future.
     let future = place.run(&[&SMALL[..], &["--as-of", "2020-01-01T00:00:00Z"]].concat());
-    assert!(future.code == 1 && future.err.contains("error: none of 7 events was decided"), "{}", future.err);
+    assert!(
+        future.code == 65 && future.err.contains("error: none of 7 events was decided"),
+        "{}",
+        future.err
+    );
 
     // A range that holds nothing.
     let empty = place.run(&[&SMALL[..], &["--since", "2031-01-01T00:00:00Z"]].concat());
-    assert_eq!(empty.code, 1);
+    assert_eq!(empty.code, 65);
     assert!(empty.err.contains("of 8 records 7 lie before the warm-up"), "{}", empty.err);
 }
 
@@ -273,6 +277,13 @@ fn no_output_overwrites_the_input() {
         let ran = place.run(&[&SMALL[..], &[output, "./events.jsonl"]].concat());
         assert!(ran.code == 2 && ran.err.contains("is the input itself"), "{output}: {}", ran.err);
         assert_eq!(place.read("events.jsonl"), before);
+    }
+    let labels = "event_id,user_id,label\n,bob,attack\n";
+    place.file("labels.csv", labels);
+    for output in ["--report", "--json", "--markdown"] {
+        let ran = place.run(&[&SMALL[..], &["--labels", "labels.csv", output, "./labels.csv"]].concat());
+        assert!(ran.code == 2 && ran.err.contains("is the file of labels"), "{output}: {}", ran.err);
+        assert_eq!(place.read("labels.csv"), labels);
     }
 }
 
@@ -463,6 +474,31 @@ fn times_and_actions_of_a_table_that_mislead_are_told() {
         place.read("pr.md")
     );
     assert!(ran.out.contains("unknown action"), "{}", ran.out);
+}
+
+/// All acts are on one target: against `now` one is let through and one held; alone four of the seven are acted on.
+#[test]
+fn targets_are_told_beside_accounts_and_one_policy_in_one_column() {
+    let place = Place::of(&["backtest"]);
+    small(&place);
+    let counts = |list: &Json| {
+        assert_eq!(list.as_array().expect("a list").len(), 1, "{list}");
+        ["changes", "stronger", "weaker"].map(|name| list[0][name].as_u64().expect("a count"))
+    };
+    let (both, _) = place.found(&[&SMALL[..], &["--report", "both.html"]].concat());
+    assert_eq!(counts(&both["contrasts"][0]["targets"]), [2, 1, 1]);
+    let alone =
+        ["--input", "events.jsonl", "--policy", "then", "--against", "then", "--report", "alone.html"];
+    let (alone, ran) = place.found(&alone);
+    assert_eq!((&alone["contrasts"], &alone["targets_acted_on"][0]["target"]), (&json!([]), &json!("t")));
+    assert_eq!(counts(&alone["targets_acted_on"]), [4, 4, 0]);
+    let pages = [place.read("both.html"), place.read("alone.html") + &ran.out];
+    for words in ["speaks then, not now", "earlier or later than now", "Targets most affected, against now"] {
+        assert_eq!(pages.each_ref().map(|page| page.contains(words)), [true, false], "{words}");
+    }
+    for words in ["Accounts most acted on", "Targets most acted on", "last verdict"] {
+        assert_eq!(pages.each_ref().map(|page| page.contains(words)), [false, true], "{words}");
+    }
 }
 
 /// Some editors begin a file of UTF-8 with a mark; the first event is there all the same.

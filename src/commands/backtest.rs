@@ -1,8 +1,8 @@
 //! `weir backtest`: a candidate policy and those it is held against over the same events, in one pass.
 //!
 //! What was found goes to stdout and into the files that were asked for; talk goes to stderr: what could not be read,
-//! and what the condition of `--fail-on` says. It ends with 3 when that condition holds or cannot be known, with 1 when
-//! nothing was decided or the input broke off.
+//! and what the condition of `--fail-on` says. It ends with 3 when that condition holds or cannot be known, with 65 when
+//! nothing was decided, with 1 when the input broke off.
 
 use super::progress::Progress;
 use super::{Failure, finish, fixture, needless, policy, print, reading, setup, table, tell, topic};
@@ -42,9 +42,9 @@ pub(super) fn find(args: &BacktestArgs) -> Result<(Findings, Option<Gate>), Fail
     needless::unmask(args.unmask, shown)?;
     needless::stdout(&files(args), args.print)?;
     for (_, file) in files(args) {
-        if let (Some(input), Some(FileOrStandard::File(output))) = (&args.input, file) {
-            reading::keep(input, output)?;
-        }
+        let Some(FileOrStandard::File(output)) = file else { continue };
+        args.input.iter().try_for_each(|input| reading::keep(input, output))?;
+        reading::keep_labels(args.labels.as_deref(), output)?;
     }
     let sides = sides(args)?;
     let warm_up = typed.warm_up.unwrap_or_else(|| Pass::warm_up(&sides));
@@ -155,7 +155,7 @@ fn from_file(
     input.from = watched.progress.reading(input.from);
     let read = session.hear(&mut watched, input);
     watched.progress.finish();
-    read.map_err(|error| Failure::new(error.to_string()))?;
+    read.map_err(|error| reading::unread(&error))?;
     let ran = watched.pass.end();
     if let Some(labels) = &args.labels {
         session.end(&labels.display().to_string());
@@ -179,7 +179,7 @@ fn thin(args: &BacktestArgs, file: &FileOrStandard, share: u32, sides: &[Side]) 
     let mut scout = Scout::new(thin, options);
     let mut session = reading::session(&args.reading, None)?;
     let events = reading::events(args.format, &args.reading, file)?;
-    session.hear(&mut scout, events.input).map_err(|error| Failure::new(error.to_string()))?;
+    session.hear(&mut scout, events.input).map_err(|error| reading::unread(&error))?;
     Ok(scout.end())
 }
 
@@ -301,7 +301,8 @@ fn ended(findings: &Findings, gate: Option<&Gate>, rulings: &[Ruling]) -> u8 {
     failure.iter().for_each(|failure| tell(&format!("error: {failure}")));
     match (rulings.iter().any(Ruling::is_shut), failure) {
         (true, _) => exit::GATE,
-        (false, Some(_)) => exit::FAILURE,
+        (false, Some(_)) if findings.broke_off() => exit::FAILURE,
+        (false, Some(_)) => exit::DATA,
         (false, None) => exit::OK,
     }
 }

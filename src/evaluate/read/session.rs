@@ -146,7 +146,10 @@ impl Session {
                 return Err(invalid(name, &why));
             }
             Some(Ok(_)) => return Err(invalid(name, "its first line is no line of column names in UTF-8")),
-            None => return Err(invalid(name, "is empty: a line of column names is needed")),
+            None => {
+                let error = invalid(name, "is empty: a line of column names is needed");
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, error.to_string()));
+            }
         };
         let mut bound = self.mapping.bind(&head).map_err(|error| invalid(name, &error.to_string()))?;
         let (mut rows, mut number) = (Rows::default(), 0);
