@@ -409,6 +409,25 @@ fn an_input_that_is_not_as_meant_is_told() {
     assert!(!ran.out.contains("What is odd"), "{}", ran.out);
 }
 
+/// Of several policies the smallest grace counts: to one of them the event is late.
+#[test]
+fn late_is_what_is_later_than_the_smallest_grace() {
+    let place = Place::of(&["backtest"]);
+    let graced =
+        |grace: &str| now().replace("version: 1\n", &format!("version: 1\ntime: {{ grace: {grace} }}\n"));
+    place.file("wide/p.yaml", graced("1h"));
+    place.file("narrow/p.yaml", graced("5s"));
+    let lines = [event("1", 20, "ann", "like", "::1"), event("2", 10, "bob", "like", "::1")];
+    place.file("events.jsonl", lines.join("\n"));
+    for (policy, against, expected) in [("wide", "wide", 0), ("wide", "narrow", 1), ("narrow", "wide", 1)] {
+        let (found, ran) =
+            place.found(&["--input", "events.jsonl", "--policy", policy, "--against", against]);
+        let odd = found["odd"].as_array().expect("a list");
+        assert_eq!(odd.len(), expected, "{policy} {against}: {}", ran.err);
+        assert_eq!(ran.err.contains("the policy's grace of 5s"), expected > 0, "{}", ran.err);
+    }
+}
+
 /// Whoever typed an option expects something of it.
 #[test]
 fn what_would_have_no_effect_is_refused() {
