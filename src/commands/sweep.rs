@@ -30,7 +30,7 @@ struct Row {
 fn sweep(args: &SweepArgs) -> Result<u8, Failure> {
     needless::warm_up(&args.range)?;
     args.report.iter().try_for_each(|report| reading::keep(&args.input, report))?;
-    let found = policy::of_args(&args.policy)?;
+    let found = policy::of_args(&args.policy, &ConfigArgs::from_environment())?;
     let current = Side { name: found.name(), policy: found.load_or_fail()?.policy };
     let usage = |error: ParameterError| Failure::of_usage(error.to_string());
     let parameters = args.set.iter().map(|text| text.parse::<Parameter>());
