@@ -34,6 +34,7 @@ pub mod exit {
 
 mod backtest;
 mod ban;
+mod brokers;
 mod checkpoint;
 mod evaluate;
 mod events;
@@ -47,6 +48,7 @@ mod verify;
 
 pub use self::backtest::{BacktestArgs, FromTopic, RangeArgs, ReadingArgs};
 pub use self::ban::{BanAction, BanArgs, Signature};
+pub use self::brokers::Brokers;
 pub use self::checkpoint::{CheckpointAction, CheckpointArgs, FromArgs, StateArgs};
 pub use self::evaluate::{EvaluateArgs, EventFormat, LabelKind, Seeds};
 pub use self::events::EventsArgs;
@@ -226,9 +228,9 @@ pub struct ConfigArgs {
     /// Configuration file [default: config/weir.toml, where it is there]
     #[arg(long, value_name = "FILE", env = "WEIR_CONFIG")]
     pub config: Option<PathBuf>,
-    /// Kafka: host:port, several with commas between
-    #[arg(long, value_name = "HOSTS", env = "WEIR_BROKERS")]
-    pub brokers: Option<String>,
+    /// How Kafka is reached.
+    #[command(flatten)]
+    pub brokers: Brokers,
 }
 
 impl ConfigArgs {
@@ -236,7 +238,7 @@ impl ConfigArgs {
     #[expect(clippy::disallowed_methods, reason = "the command line reads the environment")]
     pub fn from_environment() -> Self {
         let config = std::env::var_os("WEIR_CONFIG").map(PathBuf::from);
-        Self { config, brokers: None }
+        Self { config, brokers: Brokers::default() }
     }
 
     /// Loads the configuration with what was typed and what the environment says.
@@ -249,7 +251,7 @@ impl ConfigArgs {
 
     fn load_with(&self, more: impl FnOnce(&mut Overrides)) -> Result<Loaded, Problems> {
         let mut overrides = Overrides::from_environment();
-        overrides.flag("kafka", "brokers", "--brokers", self.brokers.clone());
+        overrides.flag("kafka", "brokers", "--brokers", self.brokers.hosts.clone());
         more(&mut overrides);
         config::load(self.config.as_deref(), &overrides)
     }

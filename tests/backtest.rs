@@ -513,6 +513,26 @@ fn a_byte_order_mark_costs_no_event() {
     assert_eq!(marked["not_read"]["counts"], plain["not_read"]["counts"]);
 }
 
+/// Of several policies the smallest grace counts: to one of them the event is late.
+#[test]
+fn late_is_what_is_later_than_the_smallest_grace() {
+    let place = Place::of(&["backtest"]);
+    let graced =
+        |grace: &str| now().replace("version: 1\n", &format!("version: 1\ntime: {{ grace: {grace} }}\n"));
+    place.file("wide/p.yaml", graced("1h"));
+    place.file("narrow/p.yaml", graced("5s"));
+    let lines = [event("1", 20, "ann", "like", "::1"), event("2", 10, "bob", "like", "::1")];
+    place.file("events.jsonl", lines.join("\n"));
+    for (policy, against, expected) in [("wide", "wide", 0), ("wide", "narrow", 1), ("narrow", "wide", 1)] {
+        let (found, ran) =
+            place.found(&["--input", "events.jsonl", "--policy", policy, "--against", against]);
+        let odd = found["odd"].as_array().expect("a list").iter();
+        let late = odd.filter(|odd| odd["kind"] == "out_of_order").count();
+        assert_eq!(late, expected, "{policy} {against}: {}", ran.err);
+        assert_eq!(ran.err.contains("the policy's grace of 5s"), expected > 0, "{}", ran.err);
+    }
+}
+
 /// Whoever typed an option expects something of it.
 #[test]
 fn what_would_have_no_effect_is_refused() {
@@ -548,6 +568,59 @@ fn what_would_have_no_effect_is_refused() {
         ("export --from t --to x.parquet --decisions d", "--decisions"),
         ("export --from t --to x.parquet --format csv", "--format"),
         ("export --input events.jsonl --to -", "is no file here"),
+        ("backtest --input events.jsonl --brokers k:9092", "--brokers has no effect"),
+        ("backtest --input events.jsonl --fixture 1 --brokers k:9092", "--brokers has no effect"),
+        ("explain --input events.jsonl --event-id 1 --brokers k:9092", "--brokers has no effect"),
+        ("suggest --input events.jsonl --brokers k:9092", "--brokers has no effect"),
+        (
+            "policy promote --policy now --candidate then --reason r --input events.jsonl --brokers k:9092",
+            "--brokers has no effect",
+        ),
+        (
+            "policy promote --policy now --candidate then --reason r --from-shadow --warm-up 1h",
+            "--warm-up has no effect",
+        ),
+        (
+            "policy promote --policy now --candidate then --reason r --from-shadow --since 2026-01-01T00:00:00Z",
+            "--since has no effect",
+        ),
+        (
+            "policy promote --policy now --candidate then --reason r --from-shadow --until 2026-01-01T00:00:00Z",
+            "--until has no effect",
+        ),
+        (
+            "policy promote --policy now --candidate then --reason r --from-shadow --as-of 2026-01-01T00:00:00Z",
+            "--as-of has no effect",
+        ),
+        (
+            "policy promote --policy now --candidate then --reason r --from-shadow --format csv",
+            "--format has no effect",
+        ),
+        (
+            "policy promote --policy now --candidate then --reason r --from-shadow --report r.html",
+            "--report has no effect",
+        ),
+        (
+            "policy promote --policy now --candidate then --reason r --from-shadow --print json",
+            "--print has no effect",
+        ),
+        (
+            "policy promote --policy now --candidate then --reason r --from-shadow --map user=a",
+            "--map has no effect",
+        ),
+        (
+            "policy promote --policy now --candidate then --reason r --from-shadow --label attack",
+            "--label has no effect",
+        ),
+        (
+            "policy promote --policy now --candidate then --reason r --from t --format csv",
+            "--format has no effect",
+        ),
+        (
+            "policy promote --policy now --candidate then --reason r --input events.jsonl --warm-up 1h",
+            "--warm-up has no effect",
+        ),
+        ("policy rollback 9f86d081 --policy now --reason r --print json", "--print has no effect"),
         ("replay --input t.csv --output -", "a table is no lines of JSON"),
         ("replay --input events.jsonl --output - --revisions -", "the same"),
     ] {
@@ -559,6 +632,48 @@ fn what_would_have_no_effect_is_refused() {
     let summary = place.run(&["backtest", "--input", "events.jsonl", "--policy", "then", "--markdown", "-"]);
     assert!(summary.code == 0 && summary.out.starts_with("### weir backtest: `then`\n"), "{}", summary.out);
     assert!(!summary.out.contains("In short") && !place.path("-").exists(), "{}", summary.out);
+}
+
+/// The variable stands for all commands of a shell, those that need no broker too.
+#[test]
+fn brokers_of_the_environment_are_no_mistake_beside_a_file() {
+    let place = Place::of(&[]);
+    small(&place);
+    for line in [
+        "backtest --input events.jsonl --policy then --against now",
+        "backtest --input events.jsonl --policy then --fixture 7",
+        "explain --input events.jsonl --event-id 1 --policy now",
+        "suggest --input events.jsonl --policy now",
+        "policy promote --policy now --candidate then --reason r --input events.jsonl --force r",
+    ] {
+        let mut command = place.command(&line.split(' ').collect::<Vec<_>>());
+        let ran = place::ran(command.env("WEIR_BROKERS", "k:9092").output().expect("it runs"));
+        assert_eq!(ran.code, 0, "{line}: {}{}", ran.out, ran.err);
+        let typed = command.args(["--brokers", "k:9092"]).output();
+        let ran = place::ran(typed.expect("it runs"));
+        assert_eq!((ran.code, ran.err.contains("--brokers has no effect")), (2, true), "{line}: {}", ran.err);
+    }
+}
+
+/// The policy of the file that was named: it is the candidate, or the one that it is held against.
+#[test]
+fn the_policy_is_that_of_the_configuration_that_was_named() {
+    let place = Place::of(&[]);
+    small(&place);
+    place.file("weir.toml", "[policy]\ndir = \"now\"\n");
+    let config = ["--config", "weir.toml"];
+    let backtest = ["backtest", "--input", "events.jsonl"];
+    let (found, ran) = place.found(&[&backtest[..], &config].concat());
+    assert_eq!((ran.code, &found["policies"][0]["verdicts"]["reject"]), (0, &json!(3)), "{}", ran.err);
+    let (found, ran) = place.found(&[&backtest[..], &["--policy", "then"], &config].concat());
+    assert_eq!((ran.code, &found["contrasts"][0]["against"]), (0, &json!("now")), "{}", ran.err);
+    let fixture = place.run(&[&backtest[..], &["--fixture", "7"], &config].concat());
+    assert!(fixture.code == 0 && fixture.out.contains("beside bad"), "{}{}", fixture.out, fixture.err);
+    let events = ["--input", "events.jsonl"];
+    let told = place.json(&[&["explain", "--event-id", "7"], &events[..], &config].concat());
+    assert_eq!(told["verdict"], "demote", "{told:#}");
+    let told = place.json(&[&["suggest"], &events[..], &config].concat());
+    assert_eq!(told["signals"], json!([]), "the policy has no signals");
 }
 
 /// At least a stronger verdict than allow: of two attackers one is held, of two honest accounts one is demoted.

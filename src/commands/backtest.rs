@@ -30,6 +30,9 @@ pub fn run(args: &BacktestArgs) -> u8 {
 }
 
 fn backtest(args: &BacktestArgs) -> Result<u8, Failure> {
+    if args.from.is_none() {
+        needless::brokers(&args.config)?;
+    }
     let (findings, gate) = find(args)?;
     told(args, &findings, gate.as_ref())
 }
@@ -86,7 +89,7 @@ fn sides(args: &BacktestArgs) -> Result<Vec<Side>, Failure> {
         Ok(Side { name: found.name(), policy: loaded.policy })
     };
     let named = |dir: &std::path::PathBuf| side(policy::read(dir)?);
-    let installed = || side(policy::of_args(&PolicyArgs { policy: None })?);
+    let installed = || side(policy::of_args(&PolicyArgs { policy: None }, &args.config)?);
     let mut sides = vec![args.policy.as_ref().map_or_else(installed, named)?];
     match (&args.policy, args.against.as_slice()) {
         (None, _) => {}

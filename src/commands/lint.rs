@@ -24,7 +24,7 @@ struct Document<'d> {
 }
 
 fn look(args: &LintArgs) -> Result<u8, Failure> {
-    let found = policy::of_args(&args.policy)?;
+    let found = policy::of_args(&args.policy, &ConfigArgs::from_environment())?;
     let policy = found.load_or_fail()?.policy;
     let mut findings = lint(&policy);
     match &args.input {

@@ -75,7 +75,10 @@ pub(super) fn of(args: &EventsArgs) -> Result<Events, Failure> {
             needless::of_lines(&args.reading, Format::JsonLines)?;
             topic::events(&args.config, from)
         }
-        (None, Some(file)) => events(args.events_format, &args.reading, file),
+        (None, Some(file)) => {
+            needless::brokers(&args.config)?;
+            events(args.events_format, &args.reading, file)
+        }
         (None, None) => Err(Failure::of_usage("give --input or --from")),
     }
 }

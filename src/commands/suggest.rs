@@ -39,7 +39,7 @@ fn suggest(args: &SuggestArgs) -> Result<u8, Failure> {
     if let (Some(input), Some(patch)) = (&args.events.input, &args.patch) {
         reading::keep(input, patch)?;
     }
-    let found = policy::of_args(&args.policy)?;
+    let found = policy::of_args(&args.policy, &args.events.config)?;
     let policy = found.load_or_fail()?.policy;
     let config = setup::config(&args.events.config)?;
     let as_of = reading::as_of(&args.events.reading);

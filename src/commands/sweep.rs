@@ -33,7 +33,7 @@ fn sweep(args: &SweepArgs) -> Result<u8, Failure> {
         reading::keep(&args.input, report)?;
         reading::keep_labels(args.labels.as_deref(), report)?;
     }
-    let found = policy::of_args(&args.policy)?;
+    let found = policy::of_args(&args.policy, &ConfigArgs::from_environment())?;
     let current = Side { name: found.name(), policy: found.load_or_fail()?.policy };
     let usage = |error: ParameterError| Failure::of_usage(error.to_string());
     let parameters = args.set.iter().map(|text| text.parse::<Parameter>());

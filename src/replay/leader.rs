@@ -82,7 +82,7 @@ impl Leader {
             "stand behind {place}, whose time {at} is far ahead of theirs: by that row alone they are late, and counted otherwise \
              than live, or not at all (mend its time, or leave it out)"
         );
-        Oddity { kind: "time_ahead", count: *late, first: first.clone(), message: message.into() }
+        Oddity { kind: "time_ahead", count: *late, first: first.clone(), message }
     }
 }
 

@@ -78,7 +78,7 @@ impl Unheeded {
 }
 
 fn oddity(count: u64, first: &str, message: String) -> Oddity {
-    Oddity { kind: "unknown_action", count, first: first.to_owned(), message: message.into() }
+    Oddity { kind: "unknown_action", count, first: first.to_owned(), message }
 }
 
 #[cfg(test)]
@@ -92,7 +92,7 @@ mod tests {
             unheeded.note(action, &|| line.to_string());
         }
         let told = unheeded.told().into_iter();
-        told.map(|odd| (odd.count, odd.first, odd.message.into_owned())).collect()
+        told.map(|odd| (odd.count, odd.first, odd.message)).collect()
     }
 
     #[test]

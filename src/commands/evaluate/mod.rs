@@ -47,7 +47,7 @@ fn evaluate(args: &EvaluateArgs, events: &FileOrStandard) -> Result<u8, Failure>
         reading::keep_labels(args.labels.as_deref(), output)?;
     }
     let config = setup::config(&ConfigArgs::from_environment())?;
-    let policy = policy::of_args(&args.policy)?.load_or_fail()?.policy;
+    let policy = policy::of_args(&args.policy, &ConfigArgs::from_environment())?.load_or_fail()?.policy;
     let input = reading::events(args.format, &args.reading, events)?.input;
     if args.labels.is_none() && args.reading.label.is_none() && input.format == InputFormat::JsonLines {
         return Err(Failure::of_usage(

@@ -34,7 +34,7 @@ pub fn run(args: &ReplayArgs) -> u8 {
 
 fn replay(args: &ReplayArgs) -> Result<u8, Failure> {
     let config = setup::config(&ConfigArgs::from_environment())?;
-    let policy = policy::of_args(&args.policy)?.load_or_fail()?.policy;
+    let policy = policy::of_args(&args.policy, &ConfigArgs::from_environment())?.load_or_fail()?.policy;
     let input = files::open(&args.input)?;
     let outputs = files::outputs(args)?;
     let as_of = args.as_of.unwrap_or_else(clock::now);

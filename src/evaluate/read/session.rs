@@ -176,7 +176,7 @@ impl Session {
         match bound.read(row, number, &self.mapping, &mut self.groups) {
             Ok((events, label)) => {
                 if bound.is_dated() {
-                    self.odd.note("date_only", DATE_ONLY, &|| format!("{name}:{}", row.line));
+                    self.odd.note("date_only", || DATE_ONLY.to_owned(), &|| format!("{name}:{}", row.line));
                 }
                 events.into_iter().for_each(|event| rows.push(event, label, row.line));
                 for (field, message) in bound.take_held() {
