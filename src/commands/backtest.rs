@@ -72,7 +72,7 @@ fn heeded(action: Option<&str>, sides: &[Side]) {
         let names: Vec<&str> = named.iter().map(String::as_str).collect();
         let hint = did_you_mean(action, &names).map(|hint| format!(" ({hint})")).unwrap_or_default();
         tell(&table::visible(&format!(
-            "warning: no condition of the policy names the action `{action}`{hint}: little of it is looked at"
+            "warning: no condition of the policy names the action `{action}`{hint}: only what asks for no action looks at it"
         )));
     }
 }

@@ -73,7 +73,9 @@ impl Unheeded {
                 .map(|near| format!(" (did you mean `{near}`?)"))
                 .unwrap_or_default(),
         };
-        format!("no condition of the policy names the action `{short}`{hint}: little of it is looked at")
+        format!(
+            "no condition of the policy names the action `{short}`{hint}: only what asks for no action looks at it"
+        )
     }
 }
 
@@ -107,7 +109,7 @@ mod tests {
             told[1].0 == 1 && told[1].1 == "3" && told[1].2.contains("did you mean `follow`?"),
             "{told:?}"
         );
-        assert!(told[2].2.contains("names the action `view`: little"), "{told:?}");
+        assert!(told[2].2.contains("names the action `view`: only"), "{told:?}");
     }
 
     /// 1,000 are counted one by one, five of them told; seven more are of actions beyond.
