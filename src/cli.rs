@@ -34,6 +34,7 @@ pub mod exit {
 
 mod backtest;
 mod ban;
+mod brokers;
 mod checkpoint;
 mod evaluate;
 mod events;
@@ -48,6 +49,7 @@ mod verify;
 
 pub use self::backtest::{BacktestArgs, FromTopic, RangeArgs, ReadingArgs};
 pub use self::ban::{BanAction, BanArgs, Signature};
+pub use self::brokers::Brokers;
 pub use self::checkpoint::{CheckpointAction, CheckpointArgs, FromArgs, StateArgs};
 pub use self::evaluate::{EvaluateArgs, EventFormat, LabelKind, Seeds};
 pub use self::events::EventsArgs;
@@ -65,7 +67,7 @@ Exit codes:
   1   it did not, for the reason told
   2   the command line makes no sense
   3   the condition of `weir backtest --fail-on` holds, or `weir policy promote` refuses
-  65  nothing in the input of `weir replay` could be decided
+  65  nothing in the input could be decided, or it was empty: replay, backtest, evaluate, sweep, suggest, lint
   69  Kafka cannot be reached
   78  the configuration or the policy is wrong";
 
@@ -182,7 +184,7 @@ Examples:
 
 const REPLAY_HELP: &str = "\
 One event a line in, one decision a line out, in the same order; statistics go to stderr. Files may be gzip or zstd. It ends with
-65 when there were lines and none could be decided. What is corrected later (a campaign's first events) is no line of the output:
+65 when no line could be decided, or there was none. What is corrected later (a campaign's first events) is no line of the output:
 statistics count it, and --revisions writes it.
 
 Examples:
@@ -227,9 +229,9 @@ pub struct ConfigArgs {
     /// Configuration file [default: config/weir.toml, where it is there]
     #[arg(long, value_name = "FILE", env = "WEIR_CONFIG")]
     pub config: Option<PathBuf>,
-    /// Kafka: host:port, several with commas between
-    #[arg(long, value_name = "HOSTS", env = "WEIR_BROKERS")]
-    pub brokers: Option<String>,
+    /// How Kafka is reached.
+    #[command(flatten)]
+    pub brokers: Brokers,
 }
 
 impl ConfigArgs {
@@ -237,7 +239,7 @@ impl ConfigArgs {
     #[expect(clippy::disallowed_methods, reason = "the command line reads the environment")]
     pub fn from_environment() -> Self {
         let config = std::env::var_os("WEIR_CONFIG").map(PathBuf::from);
-        Self { config, brokers: None }
+        Self { config, brokers: Brokers::default() }
     }
 
     /// Loads the configuration with what was typed and what the environment says.
@@ -250,7 +252,7 @@ impl ConfigArgs {
 
     fn load_with(&self, more: impl FnOnce(&mut Overrides)) -> Result<Loaded, Problems> {
         let mut overrides = Overrides::from_environment();
-        overrides.flag("kafka", "brokers", "--brokers", self.brokers.clone());
+        overrides.flag("kafka", "brokers", "--brokers", self.brokers.hosts.clone());
         more(&mut overrides);
         config::load(self.config.as_deref(), &overrides)
     }

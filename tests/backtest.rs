@@ -235,11 +235,15 @@ fn what_cannot_be_read_is_told_with_its_place_and_the_rest_is_done() {
 
     // Nothing can be decided: all of it lies in the future.
     let future = place.run(&[&SMALL[..], &["--as-of", "2020-01-01T00:00:00Z"]].concat());
-    assert!(future.code == 1 && future.err.contains("error: none of 7 events was decided"), "{}", future.err);
+    assert!(
+        future.code == 65 && future.err.contains("error: none of 7 events was decided"),
+        "{}",
+        future.err
+    );
 
     // A range that holds nothing.
     let empty = place.run(&[&SMALL[..], &["--since", "2031-01-01T00:00:00Z"]].concat());
-    assert_eq!(empty.code, 1);
+    assert_eq!(empty.code, 65);
     assert!(empty.err.contains("of 8 records 7 lie before the warm-up"), "{}", empty.err);
 }
 
@@ -273,6 +277,13 @@ fn no_output_overwrites_the_input() {
         let ran = place.run(&[&SMALL[..], &[output, "./events.jsonl"]].concat());
         assert!(ran.code == 2 && ran.err.contains("is the input itself"), "{output}: {}", ran.err);
         assert_eq!(place.read("events.jsonl"), before);
+    }
+    let labels = "event_id,user_id,label\n,bob,attack\n";
+    place.file("labels.csv", labels);
+    for output in ["--report", "--json", "--markdown"] {
+        let ran = place.run(&[&SMALL[..], &["--labels", "labels.csv", output, "./labels.csv"]].concat());
+        assert!(ran.code == 2 && ran.err.contains("is the file of labels"), "{output}: {}", ran.err);
+        assert_eq!(place.read("labels.csv"), labels);
     }
 }
 
@@ -409,6 +420,119 @@ fn an_input_that_is_not_as_meant_is_told() {
     assert!(!ran.out.contains("What is odd"), "{}", ran.out);
 }
 
+/// Of seven rows two tell a date alone, one microseconds, one a year ahead of all, one a day that may be a month; 1,750,000,000 s
+/// is 2025-06-15T15:06:40Z.
+#[test]
+fn times_and_actions_of_a_table_that_mislead_are_told() {
+    let place = Place::of(&["backtest"]);
+    small(&place);
+    let rows = [
+        "2025/06/15,ann,Like",
+        "2025.06.15,ann,Like",
+        "2025/06/15 15:06:40,bob,like",
+        "2026-06-20 15:00:00,eve,like",
+        "1750000001000000,bob,like",
+        "1750000002,bob,share",
+        "15/06/2025 15:06:42,bob,like",
+    ];
+    place.file("log.csv", format!("\u{feff}time,user,action\n{}\n", rows.join("\n")));
+    let args = [
+        "--input",
+        "log.csv",
+        "--policy",
+        "then",
+        "--against",
+        "now",
+        "--markdown",
+        "pr.md",
+        "--as-of",
+        "2026-12-01T00:00:00Z",
+    ];
+    let (found, ran) = place.found(&args);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let odd = found["odd"].as_array().expect("a list").iter();
+    let odd: Vec<_> = odd.map(|odd| [&odd["kind"], &odd["count"], &odd["first"]]).collect();
+    let told = |kind: &str, count: u64, first: &str| [json!(kind), json!(count), json!(first)];
+    let expected = [
+        told("date_only", 2, "log.csv:2"),
+        told("out_of_order", 2, "log.csv:6"),
+        told("time_ahead", 2, "log.csv:6"),
+        told("unknown_action", 2, "log.csv:2"),
+        told("unknown_action", 1, "log.csv:7"),
+    ];
+    assert_eq!(odd, expected.each_ref().map(<[Json; 3]>::each_ref), "{}", ran.err);
+    for words in [
+        "stand behind log.csv:5, whose time 2026-06-20T15:00:00.000Z is far ahead",
+        "the action `Like` (it names `like`: upper and lower case differ)",
+        "log.csv:8:1: row: `15/06/2025 15:06:42` is no time: which of day and month comes first",
+    ] {
+        assert!(ran.err.contains(words), "{words} in:\n{}", ran.err);
+    }
+    assert!(
+        place.read("pr.md").contains("**time\\_ahead**: 2 decisions, first `log.csv:6`"),
+        "{}",
+        place.read("pr.md")
+    );
+    assert!(ran.out.contains("unknown action"), "{}", ran.out);
+}
+
+/// All acts are on one target: against `now` one is let through and one held; alone four of the seven are acted on.
+#[test]
+fn targets_are_told_beside_accounts_and_one_policy_in_one_column() {
+    let place = Place::of(&["backtest"]);
+    small(&place);
+    let counts = |list: &Json| {
+        assert_eq!(list.as_array().expect("a list").len(), 1, "{list}");
+        ["changes", "stronger", "weaker"].map(|name| list[0][name].as_u64().expect("a count"))
+    };
+    let (both, _) = place.found(&[&SMALL[..], &["--report", "both.html"]].concat());
+    assert_eq!(counts(&both["contrasts"][0]["targets"]), [2, 1, 1]);
+    let alone =
+        ["--input", "events.jsonl", "--policy", "then", "--against", "then", "--report", "alone.html"];
+    let (alone, ran) = place.found(&alone);
+    assert_eq!((&alone["contrasts"], &alone["targets_acted_on"][0]["target"]), (&json!([]), &json!("t")));
+    assert_eq!(counts(&alone["targets_acted_on"]), [4, 4, 0]);
+    let pages = [place.read("both.html"), place.read("alone.html") + &ran.out];
+    for words in ["speaks then, not now", "earlier or later than now", "Targets most affected, against now"] {
+        assert_eq!(pages.each_ref().map(|page| page.contains(words)), [true, false], "{words}");
+    }
+    for words in ["Accounts most acted on", "Targets most acted on", "last verdict"] {
+        assert_eq!(pages.each_ref().map(|page| page.contains(words)), [false, true], "{words}");
+    }
+}
+
+/// Some editors begin a file of UTF-8 with a mark; the first event is there all the same.
+#[test]
+fn a_byte_order_mark_costs_no_event() {
+    let place = Place::of(&["backtest"]);
+    small(&place);
+    place.file("marked.jsonl", format!("\u{feff}{}", place.read("events.jsonl")));
+    let found = |input| place.found(&["--input", input, "--policy", "then"]).0;
+    let (plain, marked) = (found("events.jsonl"), found("marked.jsonl"));
+    assert_eq!(marked["policies"], plain["policies"]);
+    assert_eq!(marked["not_read"]["counts"], plain["not_read"]["counts"]);
+}
+
+/// Of several policies the smallest grace counts: to one of them the event is late.
+#[test]
+fn late_is_what_is_later_than_the_smallest_grace() {
+    let place = Place::of(&["backtest"]);
+    let graced =
+        |grace: &str| now().replace("version: 1\n", &format!("version: 1\ntime: {{ grace: {grace} }}\n"));
+    place.file("wide/p.yaml", graced("1h"));
+    place.file("narrow/p.yaml", graced("5s"));
+    let lines = [event("1", 20, "ann", "like", "::1"), event("2", 10, "bob", "like", "::1")];
+    place.file("events.jsonl", lines.join("\n"));
+    for (policy, against, expected) in [("wide", "wide", 0), ("wide", "narrow", 1), ("narrow", "wide", 1)] {
+        let (found, ran) =
+            place.found(&["--input", "events.jsonl", "--policy", policy, "--against", against]);
+        let odd = found["odd"].as_array().expect("a list").iter();
+        let late = odd.filter(|odd| odd["kind"] == "out_of_order").count();
+        assert_eq!(late, expected, "{policy} {against}: {}", ran.err);
+        assert_eq!(ran.err.contains("the policy's grace of 5s"), expected > 0, "{}", ran.err);
+    }
+}
+
 /// Whoever typed an option expects something of it.
 #[test]
 fn what_would_have_no_effect_is_refused() {
@@ -444,6 +568,59 @@ fn what_would_have_no_effect_is_refused() {
         ("export --from t --to x.parquet --decisions d", "--decisions"),
         ("export --from t --to x.parquet --format csv", "--format"),
         ("export --input events.jsonl --to -", "is no file here"),
+        ("backtest --input events.jsonl --brokers k:9092", "--brokers has no effect"),
+        ("backtest --input events.jsonl --fixture 1 --brokers k:9092", "--brokers has no effect"),
+        ("explain --input events.jsonl --event-id 1 --brokers k:9092", "--brokers has no effect"),
+        ("suggest --input events.jsonl --brokers k:9092", "--brokers has no effect"),
+        (
+            "policy promote --policy now --candidate then --reason r --input events.jsonl --brokers k:9092",
+            "--brokers has no effect",
+        ),
+        (
+            "policy promote --policy now --candidate then --reason r --from-shadow --warm-up 1h",
+            "--warm-up has no effect",
+        ),
+        (
+            "policy promote --policy now --candidate then --reason r --from-shadow --since 2026-01-01T00:00:00Z",
+            "--since has no effect",
+        ),
+        (
+            "policy promote --policy now --candidate then --reason r --from-shadow --until 2026-01-01T00:00:00Z",
+            "--until has no effect",
+        ),
+        (
+            "policy promote --policy now --candidate then --reason r --from-shadow --as-of 2026-01-01T00:00:00Z",
+            "--as-of has no effect",
+        ),
+        (
+            "policy promote --policy now --candidate then --reason r --from-shadow --format csv",
+            "--format has no effect",
+        ),
+        (
+            "policy promote --policy now --candidate then --reason r --from-shadow --report r.html",
+            "--report has no effect",
+        ),
+        (
+            "policy promote --policy now --candidate then --reason r --from-shadow --print json",
+            "--print has no effect",
+        ),
+        (
+            "policy promote --policy now --candidate then --reason r --from-shadow --map user=a",
+            "--map has no effect",
+        ),
+        (
+            "policy promote --policy now --candidate then --reason r --from-shadow --label attack",
+            "--label has no effect",
+        ),
+        (
+            "policy promote --policy now --candidate then --reason r --from t --format csv",
+            "--format has no effect",
+        ),
+        (
+            "policy promote --policy now --candidate then --reason r --input events.jsonl --warm-up 1h",
+            "--warm-up has no effect",
+        ),
+        ("policy rollback 9f86d081 --policy now --reason r --print json", "--print has no effect"),
         ("replay --input t.csv --output -", "a table is no lines of JSON"),
         ("replay --input events.jsonl --output - --revisions -", "the same"),
     ] {
@@ -455,6 +632,48 @@ fn what_would_have_no_effect_is_refused() {
     let summary = place.run(&["backtest", "--input", "events.jsonl", "--policy", "then", "--markdown", "-"]);
     assert!(summary.code == 0 && summary.out.starts_with("### weir backtest: `then`\n"), "{}", summary.out);
     assert!(!summary.out.contains("In short") && !place.path("-").exists(), "{}", summary.out);
+}
+
+/// The variable stands for all commands of a shell, those that need no broker too.
+#[test]
+fn brokers_of_the_environment_are_no_mistake_beside_a_file() {
+    let place = Place::of(&[]);
+    small(&place);
+    for line in [
+        "backtest --input events.jsonl --policy then --against now",
+        "backtest --input events.jsonl --policy then --fixture 7",
+        "explain --input events.jsonl --event-id 1 --policy now",
+        "suggest --input events.jsonl --policy now",
+        "policy promote --policy now --candidate then --reason r --input events.jsonl --force r",
+    ] {
+        let mut command = place.command(&line.split(' ').collect::<Vec<_>>());
+        let ran = place::ran(command.env("WEIR_BROKERS", "k:9092").output().expect("it runs"));
+        assert_eq!(ran.code, 0, "{line}: {}{}", ran.out, ran.err);
+        let typed = command.args(["--brokers", "k:9092"]).output();
+        let ran = place::ran(typed.expect("it runs"));
+        assert_eq!((ran.code, ran.err.contains("--brokers has no effect")), (2, true), "{line}: {}", ran.err);
+    }
+}
+
+/// The policy of the file that was named: it is the candidate, or the one that it is held against.
+#[test]
+fn the_policy_is_that_of_the_configuration_that_was_named() {
+    let place = Place::of(&[]);
+    small(&place);
+    place.file("weir.toml", "[policy]\ndir = \"now\"\n");
+    let config = ["--config", "weir.toml"];
+    let backtest = ["backtest", "--input", "events.jsonl"];
+    let (found, ran) = place.found(&[&backtest[..], &config].concat());
+    assert_eq!((ran.code, &found["policies"][0]["verdicts"]["reject"]), (0, &json!(3)), "{}", ran.err);
+    let (found, ran) = place.found(&[&backtest[..], &["--policy", "then"], &config].concat());
+    assert_eq!((ran.code, &found["contrasts"][0]["against"]), (0, &json!("now")), "{}", ran.err);
+    let fixture = place.run(&[&backtest[..], &["--fixture", "7"], &config].concat());
+    assert!(fixture.code == 0 && fixture.out.contains("beside bad"), "{}{}", fixture.out, fixture.err);
+    let events = ["--input", "events.jsonl"];
+    let told = place.json(&[&["explain", "--event-id", "7"], &events[..], &config].concat());
+    assert_eq!(told["verdict"], "demote", "{told:#}");
+    let told = place.json(&[&["suggest"], &events[..], &config].concat());
+    assert_eq!(told["signals"], json!([]), "the policy has no signals");
 }
 
 /// At least a stronger verdict than allow: of two attackers one is held, of two honest accounts one is demoted.

@@ -198,6 +198,8 @@ fn sizes() {
     assert!(read(&padded(limits.record_max)).is_ok());
     refused(&padded(limits.record_max + 1), TooLarge, "value");
     refused(&vec![b'['; 10 << 20], TooLarge, "value");
+    let error = read(&padded(limits.record_max + 1)).expect_err("one too many");
+    assert_eq!(error.message, "more than the 1048576 bytes that are allowed");
     refused(&[b"\0\0\0".as_slice()].concat(), MalformedJson, "value");
 }
 

@@ -273,9 +273,35 @@ fn replay_tells_what_it_cannot_decide_and_counts_the_rest() {
     let silent = place.run(&["replay", "--input", "bad.jsonl", "--output", "-", "--stats", "json"]);
     assert_eq!((silent.code, json_lines(&silent.err).len()), (65, 1));
     place.file("empty.jsonl", "");
-    assert_eq!(place.run(&["replay", "--input", "empty.jsonl", "--output", "-"]).code, 0);
+    assert_eq!(place.run(&["replay", "--input", "empty.jsonl", "--output", "-"]).code, 65);
     let help = place.run(&["--help"]).out;
-    assert!(help.contains("65  nothing in the input of `weir replay` could be decided"), "{help}");
+    assert!(help.contains("65  nothing in the input could be decided, or it was empty"), "{help}");
+}
+
+/// An input of which nothing can be decided ends all that reads one alike, be it empty, damaged or without a row.
+#[test]
+fn an_input_without_an_event_ends_with_65() {
+    let place = Place::new();
+    for (name, text) in
+        [("empty.jsonl", ""), ("bad.jsonl", "{\n"), ("empty.csv", ""), ("head.csv", "time,user\n")]
+    {
+        place.file(name, text);
+        for command in [
+            "replay --output - --input",
+            "backtest --input",
+            "sweep --set user-minute.max=30 --input",
+            "suggest --input",
+            "lint --input",
+            "evaluate --label honest --events",
+        ] {
+            if command.starts_with("replay") && name.ends_with("csv") {
+                continue;
+            }
+            let ran = place.run(&command.split(' ').chain([name]).collect::<Vec<_>>());
+            assert_eq!(ran.code, 65, "{command} {name}: {}", ran.err);
+            assert!(ran.err.contains("error: "), "{command} {name}: {}", ran.err);
+        }
+    }
 }
 
 /// A campaign is found by its later likes: the first ones are corrected, one correction a line beside the decisions.
@@ -327,6 +353,17 @@ fn replay_counts_corrections_and_writes_them_where_asked() {
     }
     let found = place.run(&["backtest", "--input", "e.jsonl", "--as-of", "2030-01-01T00:00:00Z"]);
     assert!(found.out.contains(&format!(", {count}\n")), "a backtest counts as many: {count}\n{}", found.out);
+}
+
+/// A year ahead of all others is the third line of five.
+#[test]
+fn replay_names_the_line_that_makes_others_late() {
+    let place = Place::new();
+    let events = [0, 1000, 366 * 86_400_000, 2000, 3000].map(|at| event(&at.to_string(), at));
+    place.file("e.jsonl", events.join("\n"));
+    let ran = place.run(&["replay", "--input", "e.jsonl", "--output", "-"]);
+    let told = "time_ahead: 2 times, first at e.jsonl:4: stand behind e.jsonl:3, whose time ";
+    assert!(ran.err.contains(told), "{}", ran.err);
 }
 
 #[test]

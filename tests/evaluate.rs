@@ -318,6 +318,20 @@ fn a_file_that_breaks_off_is_done_as_far_as_it_goes() {
 }
 
 #[test]
+fn no_output_overwrites_what_is_read() {
+    let place = Place::of(&["evaluate"]);
+    small(&place);
+    for (input, words) in [("events.jsonl", "is the input itself"), ("labels.csv", "is the file of labels")] {
+        let before = place.read(input);
+        for output in ["--report", "--json"] {
+            let ran = place.run(&[&SMALL[..], &[output, &format!("./{input}")]].concat());
+            assert!(ran.code == 2 && ran.err.contains(words), "{output} {input}: {}", ran.err);
+            assert_eq!(place.read(input), before);
+        }
+    }
+}
+
+#[test]
 fn wrong_use_is_told() {
     let place = Place::of(&["evaluate"]);
     small(&place);

@@ -175,3 +175,20 @@ fn rules_that_are_silent_are_named_and_shown_when_asked_for() {
         "{whole}"
     );
 }
+
+/// Ann likes at 0, 10, 20 s; what comes at 30 and 31 s is refused, and costs a point each: at 31 s she has more than 1.5 and is
+/// paused for a minute, to 91 s, which is 15:08:11.
+#[test]
+fn a_penalty_that_acts_is_named_with_its_end() {
+    let place = Place::of(&["explain", "--input", "e.jsonl", "--policy", "p"]);
+    let penalties = "penalties: { half_life: 1h, steps: [{ points: 1.5, verdict: reject, for: 60s, code: PAUSE, text: Paused }] }\n";
+    place.file("p/p.yaml", POLICY.to_owned() + penalties);
+    let events = [0, 10, 20, 30, 31, 32].map(|second| event(&second.to_string(), second, "ann", "like"));
+    place.file("e.jsonl", events.join("\n"));
+    let bound = "penalty-1.5 (reject until 2025-06-15T15:08:11.000Z, 59s more): Paused";
+    let found = place.json(&["--event-id", "32"]);
+    assert_eq!((&found["verdict"], &found["bound_by"]), (&json!("reject"), &json!(bound)));
+    let told = place.run(&["--event-id", "32"]).out;
+    assert!(told.contains(&format!("acts while it lasts, whatever limits and rules say: {bound}")), "{told}");
+    assert!(!told.contains("nothing acted"), "{told}");
+}

@@ -154,7 +154,7 @@ fn events_that_cannot_be_read_fail_with_their_place() {
     let place = Place::new();
     place.file("bad.jsonl", "nonsense\n{\n");
     let ran = place.run(&["lint", "--input", "bad.jsonl"]);
-    assert_eq!(ran.code, 1, "{}", ran.out);
+    assert_eq!(ran.code, 65, "{}", ran.out);
     assert!(ran.err.contains("bad.jsonl:1:2: malformed_json"), "{}", ran.err);
     assert!(ran.err.contains("error: bad.jsonl: no event was decided"), "{}", ran.err);
     let lines: String = (0..5_000).fold(String::new(), |text, n| {
@@ -190,6 +190,27 @@ fn a_table_with_semicolons_and_a_byte_order_mark_is_mapped_as_well() {
     let read = place.run(&["backtest", "--input", "t.csv", "--map", "time=Zeit", "--action", "like"]);
     assert_eq!(read.code, 0, "{}", read.err);
     assert!(read.out.contains("records read          2") || read.out.contains("decided 2"), "{}", read.out);
+}
+
+/// No mapping can name one of two columns of a name, and none a column without a name.
+#[test]
+fn a_table_without_names_of_its_columns_or_with_one_twice_is_refused_with_words() {
+    let place = Place::new();
+    place.file("twice.csv", "when,user,user\n1750000000,ann,a\n1750000001,bob,b\n");
+    let twice = place.run(&["map", "twice.csv"]);
+    assert!(
+        twice.code == 1 && twice.err.contains("the column `user` is there more than once"),
+        "{}",
+        twice.err
+    );
+    assert!(twice.out.contains("once each column has a name of its own:"), "{}", twice.out);
+    place.file("bare.csv", "2026-05-04 12:00:00,ann,p1\n2026-05-04 12:00:01,bob,p2\n");
+    let bare = place.run(&["map", "bare.csv"]);
+    assert!(bare.code == 1 && bare.err.contains("write a line of column names above it"), "{}", bare.err);
+    assert!(bare.out.is_empty(), "{}", bare.out);
+    place.file("unsure.csv", "created,member\n2026-05-04T12:00:01Z,ann\n2026-05-04T12:00:02Z,bob\n");
+    let unsure = place.run(&["map", "unsure.csv"]).out;
+    assert!(unsure.contains("time?") && unsure.contains("A field with `?` is a guess"), "{unsure}");
 }
 
 #[test]

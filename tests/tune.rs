@@ -79,7 +79,7 @@ fn the_patch_is_a_policy_in_shadow() {
     usual(&place);
     let ran = place.run(&["suggest", "--input", "e.jsonl", "--policy", "p", "--patch", "p/suggested.yaml"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
-    assert!(ran.out.contains("6: 1 accounts (0.0 % settled, 0.0 % paying)"), "{}", ran.out);
+    assert!(ran.out.contains("6: 1 accounts, 25 events (0.0 % settled, 0.0 % paying)"), "{}", ran.out);
     let checked = place.run(&["check", "--policy", "p"]);
     assert_eq!(checked.code, 0, "{}", checked.err);
     assert_eq!(place.read("p/suggested.yaml").matches("mode: shadow").count(), 2);
@@ -158,6 +158,40 @@ fn what_cannot_be_swept_is_told() {
     assert!(wrong.err.contains("pace.window=0s: p.yaml:6:"), "{}", wrong.err);
     let many: Vec<String> = (1..40).map(|n| n.to_string()).collect();
     assert!(run(&format!("pace.max={}", many.join(","))).err.contains("32 are the most"));
+}
+
+#[test]
+fn no_output_overwrites_what_is_read() {
+    let place = Place::new();
+    likes(&place);
+    place.file("l.csv", "event_id,user_id,label\n,eve,attack\n");
+    let sweep = ["sweep", "--input", "e.jsonl", "--set", "pace.max=3", "--labels", "l.csv", "--report"];
+    for (command, input, words) in [
+        (&sweep[..], "e.jsonl", "is the input itself"),
+        (&sweep, "l.csv", "is the file of labels"),
+        (&["suggest", "--input", "e.jsonl", "--patch"], "e.jsonl", "is the input itself"),
+    ] {
+        let before = place.read(input);
+        let ran = place.run(&[command, &[&format!("./{input}"), "--policy", "p"]].concat());
+        assert!(ran.code == 2 && ran.err.contains(words), "{input}: {}", ran.err);
+        assert_eq!(place.read(input), before);
+    }
+}
+
+/// A limit with two spans has no single `max`.
+#[test]
+fn a_span_of_a_limit_is_named_by_its_window() {
+    let place = Place::new();
+    likes(&place);
+    let spans =
+        POLICY.replace("window: 1m, max: 2", "spans: [{ window: 1m, max: 2 }, { window: 1h, max: 9 }]");
+    place.file("p/p.yaml", spans);
+    let set = |name: &str| ["sweep", "--input", "e.jsonl", "--policy", "p", "--set", name].map(str::to_owned);
+    let run = |name: &str| place.run(&set(name).each_ref().map(String::as_str));
+    let told = run("pace.max=3");
+    assert!(told.code == 2 && told.err.contains("as in pace.1m.max, pace.1h.max"), "{}", told.err);
+    let found = place.json(&set("pace.1m.max=3").each_ref().map(String::as_str));
+    assert_eq!((&found["variants"][0]["now"], &found["variants"][0]["acted_on"]), (&json!("2"), &json!(3)));
 }
 
 /// Figures of a part are told, and are no success; labels of a column count as those of a file.

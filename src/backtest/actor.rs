@@ -21,6 +21,8 @@ pub enum Name {
     User(String),
     /// An address, of somebody without a user.
     Address(String),
+    /// What somebody acted on.
+    Target(String),
 }
 
 impl<'e> Actor<'e> {
@@ -54,10 +56,10 @@ pub enum Mask {
 }
 
 impl Mask {
-    /// An actor's name. Users are shown: a report is about them.
+    /// A name. Users and targets are shown: a report is about them.
     pub fn name(self, name: &Name) -> String {
         match name {
-            Name::User(user) => user.clone(),
+            Name::User(name) | Name::Target(name) => name.clone(),
             Name::Address(address) => self.address(address),
         }
     }

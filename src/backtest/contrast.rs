@@ -1,6 +1,8 @@
 //! Two policies on the same events: which verdicts differ, for whom, and by what.
 
-use super::actor::Actor;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::actor::{Actor, Name};
 use super::sample::Sample;
 use super::top::{Change, Example, Top};
 use crate::engine::decision::Judgement;
@@ -23,6 +25,8 @@ pub(super) struct Contrast {
     pub(super) newly_freed: Sample,
     /// The accounts with the most changes.
     pub(super) top: Top,
+    /// The targets with the most changes.
+    pub(super) targets: Top,
 }
 
 impl Contrast {
@@ -75,7 +79,11 @@ impl Contrast {
             now,
             then: then.verdict,
         };
-        self.top.note(Change { actor: &actor, standing, gained, lost, example });
+        let change = Change { standing, gained, lost, example };
+        self.top.note(actor.hash, || actor.name(), &change);
+        if let Some(target) = event.target.as_deref() {
+            self.targets.note(xxh3_64(target.as_bytes()), || Name::Target(target.to_owned()), &change);
+        }
     }
 
     /// The pass has ended with these accounts touched now and then.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::actor::Mask;
+use super::contrast::Contrast;
 use super::figures::{Values, reviews};
 use super::origin::Origin;
 use super::pass::{Ran, Seat};
@@ -151,6 +152,7 @@ impl Findings {
                 .into_iter()
                 .map(|affected| self.account(affected))
                 .collect(),
+            targets_acted_on: self.targets(&self.ran.alone),
             contrasts: (0..self.against()).map(|number| self.contrast(number)).collect(),
             figures: self.values((self.against() > 0).then_some(0)),
         };
@@ -192,8 +194,23 @@ impl Findings {
             newly_touched: (&contrast.newly_touched).into(),
             newly_freed: (&contrast.newly_freed).into(),
             accounts: contrast.top.ranked().into_iter().map(|affected| self.account(affected)).collect(),
+            targets: self.targets(contrast),
             figures: self.values(Some(number)),
         }
+    }
+
+    fn targets<'f>(&self, contrast: &'f Contrast) -> Vec<TargetFindings<'f>> {
+        let target = |affected: &'f Affected| TargetFindings {
+            target: self.mask.name(&affected.name),
+            changes: affected.changes,
+            possibly_too_many: affected.error,
+            stronger: affected.stronger,
+            weaker: affected.weaker,
+            gained: counted(&affected.gained),
+            lost: counted(&affected.lost),
+            event_id: &affected.example.event,
+        };
+        contrast.targets.ranked().into_iter().map(target).collect()
     }
 
     fn account<'f>(&self, affected: &'f Affected) -> AccountFindings<'f> {
@@ -206,8 +223,8 @@ impl Findings {
             weaker: affected.weaker,
             settled: affected.standing.settled,
             paying: affected.standing.paying,
-            gained: affected.gained.iter().map(|(id, count)| (id.as_str(), *count)).collect(),
-            lost: affected.lost.iter().map(|(id, count)| (id.as_str(), *count)).collect(),
+            gained: counted(&affected.gained),
+            lost: counted(&affected.lost),
             event_id: &example.event,
             now: example.now.name(),
             then: example.then.name(),
@@ -229,12 +246,15 @@ struct Document<'d> {
     last: Option<String>,
     records: &'d Passed,
     not_read: &'d Faults,
-    odd: &'d [Oddity],
+    odd: Vec<Oddity>,
     /// The candidate first.
     policies: Vec<PolicyFindings<'d>>,
     /// The accounts most acted on, where there is nothing to compare with.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     acted_on: Vec<AccountFindings<'d>>,
+    /// The targets most acted on, likewise.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    targets_acted_on: Vec<TargetFindings<'d>>,
     contrasts: Vec<ContrastFindings<'d>>,
     /// Of the candidate, against the first other policy.
     figures: Values,
@@ -303,6 +323,7 @@ struct ContrastFindings<'d> {
     newly_touched: Count,
     newly_freed: Count,
     accounts: Vec<AccountFindings<'d>>,
+    targets: Vec<TargetFindings<'d>>,
     figures: Values,
 }
 
@@ -320,6 +341,23 @@ struct AccountFindings<'d> {
     event_id: &'d str,
     now: &'static str,
     then: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct TargetFindings<'d> {
+    target: String,
+    changes: u64,
+    possibly_too_many: u64,
+    stronger: u64,
+    weaker: u64,
+    gained: BTreeMap<&'d str, u64>,
+    lost: BTreeMap<&'d str, u64>,
+    event_id: &'d str,
+}
+
+/// Who spoke, and how often.
+fn counted(list: &[(String, u64)]) -> BTreeMap<&str, u64> {
+    list.iter().map(|(id, count)| (id.as_str(), *count)).collect()
 }
 
 fn rule<'s>(seat: &'s Seat, speaker: &'s super::speakers::Speaker) -> RuleFindings<'s> {

@@ -207,7 +207,7 @@ fn unread(findings: &Findings, lines: &mut Lines) {
             "**{}**: {} decisions, first {first}: {}.",
             cell(odd.kind),
             odd.count,
-            odd.message
+            cell(&odd.message)
         ));
     }
 }

@@ -1,5 +1,6 @@
 //! What a backtest tells people, as parts of a report.
 
+mod affected;
 mod rules;
 mod score;
 mod shortcomings;
@@ -9,7 +10,6 @@ use super::figures::reviews;
 use super::findings::Findings;
 use super::sample::Sample;
 use super::timeline::Timeline;
-use super::top::{Affected, Top};
 use crate::engine::time::Timestamp;
 use crate::engine::verdict::Verdict;
 use crate::engine::{Outcome, Standing};
@@ -18,11 +18,9 @@ use crate::report::{Chart, Line, Section, X, Y};
 
 /// What two words mean in all of a report.
 pub(super) const NOW_AND_THEN: [(&str, &str); 2] = [
-    ("now", "a policy that the candidate is held against (--against)"),
+    ("now", "a policy that the candidate is held against (--against, else the one in place)"),
     ("then", "the candidate (--policy)"),
 ];
-/// Accounts shown on a page.
-const AFFECTED_SHOWN: usize = 50;
 /// Buckets of time shown in the table beside the chart.
 const BUCKETS_SHOWN: usize = 48;
 
@@ -32,11 +30,10 @@ pub fn sections(findings: &Findings) -> Vec<Section> {
     for (number, contrast) in findings.ran.contrasts.iter().enumerate() {
         let name = findings.name_of(number);
         sections.push(matrix(contrast, name));
-        sections.push(affected(findings, contrast, format!("Accounts most affected, against {name}")));
+        sections.extend(affected::affected(findings, contrast, Some(name)));
     }
     if findings.ran.contrasts.is_empty() {
-        let title = "Accounts most acted on, against allowing everything".to_owned();
-        sections.push(affected(findings, &findings.ran.alone, title));
+        sections.extend(affected::affected(findings, &findings.ran.alone, None));
     }
     sections.push(rules::rules(findings));
     sections.push(score::scores(findings));
@@ -156,62 +153,6 @@ fn matrix(contrast: &Contrast, name: &str) -> Section {
         );
     }
     Section::table(format!("Verdicts now and then, against {name}"), &heads, rows.collect()).noted(note)
-}
-
-fn affected(findings: &Findings, contrast: &Contrast, title: String) -> Section {
-    let ranked = contrast.top.ranked();
-    let rows = ranked.iter().take(AFFECTED_SHOWN).map(|affected| account(findings, affected)).collect();
-    let heads = [
-        "account",
-        "changes",
-        "stronger",
-        "weaker",
-        "standing",
-        "speaks then, not now",
-        "spoke now, not then",
-        "last change",
-        "event",
-        "action",
-        "target",
-        "address",
-        "device",
-    ];
-    let mut note = format!(
-        "Those with the most changes first, {AFFECTED_SHOWN} at most; {} accounts are kept at most.",
-        Top::SIZE
-    );
-    if ranked.iter().any(|affected| affected.error > 0) {
-        note +=
-            " More came than are kept: up to the number after \u{b1} of an account's changes may be others'.";
-    }
-    Section::table(title, &heads, rows).noted(note).sortable().page_only()
-}
-
-fn account(findings: &Findings, affected: &Affected) -> Vec<String> {
-    let (mask, example) = (findings.mask, &affected.example);
-    let changes = match affected.error {
-        0 => affected.changes.to_string(),
-        error => format!("{} \u{b1} {error}", affected.changes),
-    };
-    let speakers = |list: &[(String, u64)]| {
-        let told: Vec<String> = list.iter().map(|(id, count)| format!("{id} ({count})")).collect();
-        told.join(", ")
-    };
-    vec![
-        mask.name(&affected.name),
-        changes,
-        affected.stronger.to_string(),
-        affected.weaker.to_string(),
-        standing(affected.standing),
-        speakers(&affected.gained),
-        speakers(&affected.lost),
-        format!("{} to {}", example.now, example.then),
-        example.event.clone(),
-        example.action.clone(),
-        example.target.clone(),
-        mask.address(&example.address),
-        mask.device(&example.device),
-    ]
 }
 
 /// Which decisions have labels: when those that were acted on have them far more often, rates over all mislead.

@@ -1,13 +1,13 @@
-//! The accounts that most changes meet, in bounded room (the space-saving sketch): when it is full, a new account takes
+//! The accounts, or targets, that most changes meet, in bounded room (the space-saving sketch): when it is full, a new one takes
 //! the place of the one with the fewest changes and inherits its count, which is told as a possible error.
 
 use std::collections::HashMap;
 
-use super::actor::{Actor, Name};
+use super::actor::Name;
 use crate::engine::Standing;
 use crate::engine::verdict::Verdict;
 
-/// One account whose decisions change.
+/// One account or target whose decisions change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Affected {
     hash: u64,
@@ -41,7 +41,6 @@ pub(super) struct Example {
 
 /// What one account's change is made of.
 pub(super) struct Change<'c> {
-    pub(super) actor: &'c Actor<'c>,
     pub(super) standing: Standing,
     pub(super) gained: Vec<&'c str>,
     pub(super) lost: Vec<&'c str>,
@@ -62,16 +61,17 @@ impl Top {
     /// Accounts kept.
     pub(super) const SIZE: usize = 256;
 
-    pub(super) fn note(&mut self, change: Change<'_>) {
-        let place = self.place(change.actor);
+    /// A change of the one with this hash and name.
+    pub(super) fn note(&mut self, hash: u64, name: impl FnOnce() -> Name, change: &Change<'_>) {
+        let place = self.place(hash, name);
         let affected = &mut self.list[place];
         let stronger = change.example.then > change.example.now;
         affected.changes += 1;
         *(if stronger { &mut affected.stronger } else { &mut affected.weaker }) += 1;
         affected.standing = change.standing;
-        change.gained.into_iter().for_each(|id| count(&mut affected.gained, id));
-        change.lost.into_iter().for_each(|id| count(&mut affected.lost, id));
-        affected.example = change.example;
+        change.gained.iter().for_each(|id| count(&mut affected.gained, id));
+        change.lost.iter().for_each(|id| count(&mut affected.lost, id));
+        affected.example.clone_from(&change.example);
     }
 
     /// Those with the most changes first.
@@ -84,13 +84,13 @@ impl Top {
         ranked
     }
 
-    fn place(&mut self, actor: &Actor<'_>) -> usize {
-        if let Some(place) = self.places.get(&actor.hash) {
+    fn place(&mut self, hash: u64, name: impl FnOnce() -> Name) -> usize {
+        if let Some(place) = self.places.get(&hash) {
             return *place;
         }
         let new = |changes| Affected {
-            hash: actor.hash,
-            name: actor.name(),
+            hash,
+            name: name(),
             changes,
             error: changes,
             stronger: 0,
@@ -111,7 +111,7 @@ impl Top {
             self.list[place] = new(least.changes);
             place
         };
-        self.places.insert(actor.hash, place);
+        self.places.insert(hash, place);
         place
     }
 }
@@ -128,17 +128,19 @@ fn count(list: &mut Vec<(String, u64)>, name: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backtest::actor::Actor;
     use crate::engine::event::Event;
 
     fn note(top: &mut Top, user: String, then: Verdict) {
         let event = Event { user: Some(user.into()), ..Event::default() };
-        top.note(Change {
-            actor: &Actor::of(&event, None),
+        let actor = Actor::of(&event, None);
+        let change = Change {
             standing: Standing::default(),
             gained: vec!["a"],
             lost: Vec::new(),
             example: Example { now: Verdict::Demote, then, ..Example::default() },
-        });
+        };
+        top.note(actor.hash, || actor.name(), &change);
     }
 
     #[test]

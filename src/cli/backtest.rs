@@ -20,8 +20,8 @@ A table is read with --map FIELD=COLUMN, as by `weir evaluate` (`weir map FILE.c
 --since and --until take part of the input, by append time; what lies before --since is applied untold to fill the
 windows, over the longest window of the policies unless --warm-up says otherwise.
 
---fail-on ends with 3 when its condition holds or cannot be known, for a check in a pull request; without that it ends with 1
-when nothing was decided or the input broke off:
+--fail-on ends with 3 when its condition holds or cannot be known, for a check in a pull request; without that it ends with
+65 when nothing was decided, and with 1 when the input broke off:
   CONDITION is FIGURE < <= > >= == != NUMBER[%], joined by `and` and `or`; with % a figure counts as its share.
   Figures: decisions acted_on held undecided inexact accounts touched_accounts reviews_per_day; against another policy
   flips stronger weaker new_demotes new_challenges new_holds new_rejects new_blocks newly_acted_on newly_allowed
@@ -47,7 +47,7 @@ the decisions. The report says what a sample cannot answer; figures are not scal
 --fixture prints what was decided of one event as a policy test: with what its user, target, device and address did before,
 under other names.
 
-Exit codes: 0 done, 1 not (or nothing counted), 2 wrong use, 3 the condition of --fail-on holds, 78 the policy is wrong.
+Exit codes: 0 done, 1 not, 2 wrong use, 3 the condition of --fail-on holds, 65 nothing was decided, 78 the policy is wrong.
 
 Examples:
   weir backtest --input events.jsonl

@@ -100,7 +100,7 @@ impl StateArgs {
     /// # Errors
     /// All problems at once.
     pub fn load(&self) -> Result<Loaded, Problems> {
-        let config = ConfigArgs { config: self.config.clone(), brokers: None };
+        let config = ConfigArgs { config: self.config.clone(), ..ConfigArgs::default() };
         config.load_with(|overrides| overrides.flag("state", "dir", "--state-dir", self.state_dir.clone()))
     }
 }

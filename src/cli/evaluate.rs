@@ -12,7 +12,8 @@ target_id and from (when an account was stolen). A row without an event_id label
 
 A table of events is read with --map field=column. Fields are time, event_id, action, user, target, target_owner, ip,
 device, user_agent, session, outcome, content_hash, plan, created_at, label, group, scenario, and device.NAME,
-account.NAME and attributes.NAME. Times may be RFC 3339, seconds or milliseconds since 1970. Files may be gzip or zstd.
+account.NAME and attributes.NAME. Times may be dates with the year first, UTC where no offset is told, or a number
+since 1970, whose size tells whether it is of seconds, milli-, micro- or nanoseconds. Files may be gzip or zstd.
 
 Examples:
   weir evaluate --events events.jsonl --labels labels.csv

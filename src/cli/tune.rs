@@ -10,8 +10,8 @@ use super::{
 
 pub(super) const SUGGEST_HELP: &str = "\
 The events go through the policy, and the values of each of its counts are gathered, for all and for each hour of the week
-(UTC). Suggested is 1.5 and 2 times the highest P99. The patch is a policy file of rules in shadow: lay it beside the policy,
-look at whom it touches, and only then let it act. What is usual of days with an attack includes the attack: choose ordinary
+(UTC). Suggested is 1.5 and 2 times the highest P99. The patch is a policy file of rules in shadow, written with --patch (what
+is printed is for people, and no policy file): lay it beside the policy, look at whom it touches, and only then let it act. What is usual of days with an attack includes the attack: choose ordinary
 days. The input is read twice, so it must be a file or a topic.
 
 Examples:
@@ -38,8 +38,8 @@ pub struct SuggestArgs {
 
 pub(super) const SWEEP_HELP: &str = "\
 Each value of each parameter makes a policy, one parameter changed at a time; all decide the same events in one pass beside
-the policy as it is. A parameter is named by where it stands: ID.FIELD of a limit or rule, NAME.FIELD of a signal,
-RULE.SIGNAL for the number that a rule compares a signal with, or a path such as score.ladder.hold.
+the policy as it is. A parameter is named by where it stands: ID.FIELD of a limit or rule, ID.WINDOW.FIELD of one of a
+limit's spans (user-burst.1s.max), NAME.FIELD of a signal, RULE.SIGNAL for the number that a rule compares a signal with, or a path such as score.ladder.hold.
 
 Examples:
   weir sweep --input events.jsonl --set user-minute.max=20,30,45

@@ -1,19 +1,19 @@
 //! `weir backtest`: a candidate policy and those it is held against over the same events, in one pass.
 //!
 //! What was found goes to stdout and into the files that were asked for; talk goes to stderr: what could not be read,
-//! and what the condition of `--fail-on` says. It ends with 3 when that condition holds or cannot be known, with 1 when
-//! nothing was decided or the input broke off.
+//! and what the condition of `--fail-on` says. It ends with 3 when that condition holds or cannot be known, with 65 when
+//! nothing was decided, with 1 when the input broke off.
 
 use super::progress::Progress;
 use super::{Failure, finish, fixture, needless, policy, print, reading, setup, table, tell, topic};
 use crate::backtest::{Findings, Gate, Mask, Pass, Range, Ruling, Scout, Side, Thin, markdown, sections};
 use crate::cli::{self, BacktestArgs, FileOrStandard, Format, PolicyArgs, exit};
 use crate::config::Config;
+use crate::engine::policy::actions;
 use crate::engine::policy::nearest::did_you_mean;
 use crate::engine::time::Timestamp;
 use crate::evaluate::Label;
 use crate::evaluate::read::Ear;
-use crate::lint;
 use crate::replay::{Heard, Options};
 use crate::report::{self, Head};
 use crate::wire::interaction::DecodeLimits;
@@ -30,6 +30,9 @@ pub fn run(args: &BacktestArgs) -> u8 {
 }
 
 fn backtest(args: &BacktestArgs) -> Result<u8, Failure> {
+    if args.from.is_none() {
+        needless::brokers(&args.config)?;
+    }
     let (findings, gate) = find(args)?;
     told(args, &findings, gate.as_ref())
 }
@@ -42,9 +45,9 @@ pub(super) fn find(args: &BacktestArgs) -> Result<(Findings, Option<Gate>), Fail
     needless::unmask(args.unmask, shown)?;
     needless::stdout(&files(args), args.print)?;
     for (_, file) in files(args) {
-        if let (Some(input), Some(FileOrStandard::File(output))) = (&args.input, file) {
-            reading::keep(input, output)?;
-        }
+        let Some(FileOrStandard::File(output)) = file else { continue };
+        args.input.iter().try_for_each(|input| reading::keep(input, output))?;
+        reading::keep_labels(args.labels.as_deref(), output)?;
     }
     let sides = sides(args)?;
     let warm_up = typed.warm_up.unwrap_or_else(|| Pass::warm_up(&sides));
@@ -64,12 +67,12 @@ pub(super) fn find(args: &BacktestArgs) -> Result<(Findings, Option<Gate>), Fail
 /// Tells of a typed action that no policy names: only conditions without an action would look at its rows.
 fn heeded(action: Option<&str>, sides: &[Side]) {
     let Some(action) = action else { return };
-    let named: Vec<String> = sides.iter().flat_map(|side| lint::actions(&side.policy)).collect();
+    let named: Vec<String> = sides.iter().flat_map(|side| actions(&side.policy)).collect();
     if !named.is_empty() && !named.iter().any(|known| known == action) {
         let names: Vec<&str> = named.iter().map(String::as_str).collect();
         let hint = did_you_mean(action, &names).map(|hint| format!(" ({hint})")).unwrap_or_default();
         tell(&table::visible(&format!(
-            "warning: no condition of the policy names the action `{action}`{hint}: little of it is looked at"
+            "warning: no condition of the policy names the action `{action}`{hint}: only what asks for no action looks at it"
         )));
     }
 }
@@ -86,7 +89,7 @@ fn sides(args: &BacktestArgs) -> Result<Vec<Side>, Failure> {
         Ok(Side { name: found.name(), policy: loaded.policy })
     };
     let named = |dir: &std::path::PathBuf| side(policy::read(dir)?);
-    let installed = || side(policy::of_args(&PolicyArgs { policy: None })?);
+    let installed = || side(policy::of_args(&PolicyArgs { policy: None }, &args.config)?);
     let mut sides = vec![args.policy.as_ref().map_or_else(installed, named)?];
     match (&args.policy, args.against.as_slice()) {
         (None, _) => {}
@@ -147,6 +150,7 @@ fn from_file(
     let thin = args.sample.map(|share| thin(args, file, share, &sides)).transpose()?;
     let about_sample = thin.as_ref().map(about_sample);
     let mut session = reading::session(&args.reading, args.labels.as_deref())?;
+    sides.iter().for_each(|side| session.odd.heed(&side.policy));
     let pass = pass(args, &config, sides, (range, labelled)).thinned(thin);
     let progress = Progress::start(events.length, false);
     let mut watched = Watched { pass, progress, count: 0 };
@@ -154,7 +158,7 @@ fn from_file(
     input.from = watched.progress.reading(input.from);
     let read = session.hear(&mut watched, input);
     watched.progress.finish();
-    read.map_err(|error| Failure::new(error.to_string()))?;
+    read.map_err(|error| reading::unread(&error))?;
     let ran = watched.pass.end();
     if let Some(labels) = &args.labels {
         session.end(&labels.display().to_string());
@@ -178,7 +182,7 @@ fn thin(args: &BacktestArgs, file: &FileOrStandard, share: u32, sides: &[Side]) 
     let mut scout = Scout::new(thin, options);
     let mut session = reading::session(&args.reading, None)?;
     let events = reading::events(args.format, &args.reading, file)?;
-    session.hear(&mut scout, events.input).map_err(|error| Failure::new(error.to_string()))?;
+    session.hear(&mut scout, events.input).map_err(|error| reading::unread(&error))?;
     Ok(scout.end())
 }
 
@@ -300,7 +304,8 @@ fn ended(findings: &Findings, gate: Option<&Gate>, rulings: &[Ruling]) -> u8 {
     failure.iter().for_each(|failure| tell(&format!("error: {failure}")));
     match (rulings.iter().any(Ruling::is_shut), failure) {
         (true, _) => exit::GATE,
-        (false, Some(_)) => exit::FAILURE,
+        (false, Some(_)) if findings.broke_off() => exit::FAILURE,
+        (false, Some(_)) => exit::DATA,
         (false, None) => exit::OK,
     }
 }

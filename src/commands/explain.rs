@@ -24,7 +24,7 @@ fn explain(args: &ExplainArgs) -> Result<u8, Failure> {
         return Err(Failure::of_usage("--all has no effect here: JSON has the conditions of all rules"));
     }
     let config = setup::config(&args.events.config)?;
-    let policy = policy::of_args(&args.policy)?.load_or_fail()?.policy;
+    let policy = policy::of_args(&args.policy, &args.events.config)?.load_or_fail()?.policy;
     let events = reading::of(&args.events)?;
     let mut session = reading::session(&args.events.reading, None)?;
     let as_of = reading::as_of(&args.events.reading);

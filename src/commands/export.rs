@@ -43,7 +43,9 @@ mod work {
         if args.reading.as_of.is_some() {
             return Err(Failure::of_usage("--as-of has no effect here: nothing is decided"));
         }
-        if args.from.is_some() {
+        if args.from.is_none() {
+            needless::brokers(&args.config)?;
+        } else {
             needless::of_lines(&args.reading, Format::JsonLines)?;
         }
         let unfinished = args.to.with_extension("parquet.unfinished");

@@ -20,6 +20,11 @@ impl Failure {
         Self { code: exit::FAILURE, text: format!("error: {}", text.into()) }
     }
 
+    /// Nothing in the input could be decided.
+    pub fn of_data(text: impl Into<String>) -> Self {
+        Self { code: exit::DATA, ..Self::new(text) }
+    }
+
     /// The configuration or the policy is wrong; `text` is whole already.
     pub fn of_config(text: impl Into<String>) -> Self {
         Self { code: exit::CONFIG, text: text.into() }

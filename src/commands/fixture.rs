@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::{Failure, policy, print, reading, setup, tell};
+use super::{Failure, needless, policy, print, reading, setup, tell};
 use crate::backtest::{FIXTURE_EVENTS_MAX, Finder, Gatherer};
 use crate::cli::{BacktestArgs, FileOrStandard, PolicyArgs, exit};
 use crate::engine::Engine;
@@ -21,8 +21,10 @@ pub(super) fn run(args: &BacktestArgs, id: &str) -> Result<u8, Failure> {
     let Some(FileOrStandard::File(_)) = &args.input else {
         return Err(Failure::of_usage("--fixture reads the input twice: give a file"));
     };
+    needless::brokers(&args.config)?;
     let config = setup::config(&args.config)?;
-    let policy = policy::of_args(&PolicyArgs { policy: args.policy.clone() })?.load_or_fail()?.policy;
+    let policy = policy::of_args(&PolicyArgs { policy: args.policy.clone() }, &args.config)?;
+    let policy = policy.load_or_fail()?.policy;
     let as_of = reading::as_of(&args.reading);
     let options = Options { name: "fixture".to_owned(), as_of, limits: DecodeLimits::default() };
     let engine = Engine::new(Arc::clone(&policy), setup::seed(&config));

@@ -24,7 +24,7 @@ struct Document<'d> {
 }
 
 fn look(args: &LintArgs) -> Result<u8, Failure> {
-    let found = policy::of_args(&args.policy)?;
+    let found = policy::of_args(&args.policy, &ConfigArgs::from_environment())?;
     let policy = found.load_or_fail()?.policy;
     let mut findings = lint(&policy);
     match &args.input {
@@ -58,7 +58,7 @@ fn tried(args: &LintArgs, side: Side, input: &FileOrStandard) -> Result<Vec<Find
     let as_of = reading::as_of(&args.reading);
     let options = Options { name: "lint".to_owned(), as_of, limits: DecodeLimits::default() };
     let mut pass = Pass::new(side, Vec::new(), setup::seed(&config), (options, Range::default()), false);
-    session.hear(&mut pass, events.input).map_err(|error| Failure::new(error.to_string()))?;
+    session.hear(&mut pass, events.input).map_err(|error| reading::unread(&error))?;
     reading::faults(&session.faults);
     reading::odd(&session.odd);
     let ran = Findings::new(
@@ -70,9 +70,8 @@ fn tried(args: &LintArgs, side: Side, input: &FileOrStandard) -> Result<Vec<Find
     );
     let name = reading::name(input);
     if ran.decided() == 0 {
-        return Err(Failure::new(format!(
-            "{name}: no event was decided: nothing can be said of what stays silent"
-        )));
+        let why = format!("{name}: no event was decided: nothing can be said of what stays silent");
+        return Err(reading::nothing(ran.faults(), &why));
     }
     if ran.broke_off() {
         return Err(Failure::new(format!("{name}: broke off: what stays silent may speak behind that")));

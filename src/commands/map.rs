@@ -34,6 +34,12 @@ fn map(args: &MapArgs) -> Result<u8, Failure> {
         );
         return Err(Failure::new(text));
     }
+    if let Some(name) = repeated(&guess).first() {
+        return Err(Failure::new(format!(
+            "the column `{}` is there more than once, so that no --map can name it: give each a name of its own in the first line",
+            visible(name)
+        )));
+    }
     Ok(exit::OK)
 }
 
@@ -41,6 +47,13 @@ fn map(args: &MapArgs) -> Result<u8, Failure> {
 fn missing(guess: &Guess) -> Vec<&'static str> {
     let has = |field: &str| guess.columns.iter().any(|column| column.field == Some(field));
     ["time", "user"].into_iter().filter(|field| !(has(field) || *field == "user" && has("ip"))).collect()
+}
+
+/// Columns that a mapping would name, and that others are called like.
+fn repeated(guess: &Guess) -> Vec<&str> {
+    let count = |name: &str| guess.columns.iter().filter(|column| column.name == name).count();
+    let mapped = guess.columns.iter().filter(|column| column.field.is_some());
+    mapped.map(|column| column.name.as_str()).filter(|name| count(name) > 1).collect()
 }
 
 fn text(name: &str, file: &FileOrStandard, guess: &Guess) -> String {
@@ -67,8 +80,16 @@ fn text(name: &str, file: &FileOrStandard, guess: &Guess) -> String {
     if guess.columns.iter().all(|column| column.field != Some("action")) {
         line("No column tells what was done: each row is taken for a like, or for another --action.");
     }
-    let is_whole = missing(guess).is_empty();
-    line(if is_whole { "A first report:" } else { "A first report, once the missing columns are named:" });
+    if guess.columns.iter().any(|column| column.field.is_some() && !column.sure) {
+        line(
+            "A field with `?` is a guess by the name of the column alone, or by its values alone: look before you trust it.",
+        );
+    }
+    line(match (missing(guess).is_empty(), repeated(guess).is_empty()) {
+        (true, true) => "A first report:",
+        (false, _) => "A first report, once the missing columns are named:",
+        (true, false) => "A first report, once each column has a name of its own:",
+    });
     line(&visible(&format!("  weir backtest --input {input} {form}{} --report first.html", flags(guess))));
     text
 }

@@ -23,14 +23,14 @@ pub struct Found {
     pub files: Vec<(String, String)>,
 }
 
-/// The policy of the command line, else the configured one.
+/// The policy of the command line, else the one that is configured there.
 ///
 /// # Errors
 /// The configuration is wrong, or the folder cannot be read.
-pub fn of_args(args: &PolicyArgs) -> Result<Found, Failure> {
+pub fn of_args(args: &PolicyArgs, config: &ConfigArgs) -> Result<Found, Failure> {
     match &args.policy {
         Some(dir) => read(dir),
-        None => configured(&setup::config(&ConfigArgs::from_environment())?),
+        None => configured(&setup::config(config)?),
     }
 }
 

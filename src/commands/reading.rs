@@ -75,7 +75,10 @@ pub(super) fn of(args: &EventsArgs) -> Result<Events, Failure> {
             needless::of_lines(&args.reading, Format::JsonLines)?;
             topic::events(&args.config, from)
         }
-        (None, Some(file)) => events(args.events_format, &args.reading, file),
+        (None, Some(file)) => {
+            needless::brokers(&args.config)?;
+            events(args.events_format, &args.reading, file)
+        }
         (None, None) => Err(Failure::of_usage("give --input or --from")),
     }
 }
@@ -118,6 +121,16 @@ pub(super) fn keep(input: &FileOrStandard, output: &Path) -> Result<(), Failure>
     match (fs::metadata(input), fs::metadata(output)) {
         (Ok(one), Ok(other)) if same(&one, &other) => {
             Err(Failure::of_usage(format!("output {} is the input itself", output.display())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses an output that would overwrite the labels.
+pub(super) fn keep_labels(labels: Option<&Path>, output: &Path) -> Result<(), Failure> {
+    match labels.and_then(|labels| fs::metadata(labels).ok()).zip(fs::metadata(output).ok()) {
+        Some((one, other)) if same(&one, &other) => {
+            Err(Failure::of_usage(format!("output {} is the file of labels", output.display())))
         }
         _ => Ok(()),
     }
@@ -195,6 +208,19 @@ pub(super) fn faults(faults: &Faults) {
     for (kind, count) in &faults.counts {
         tell(&format!("{count} times: {kind}"));
     }
+}
+
+/// A failure to read an input at all; one that is empty holds nothing that could be decided.
+pub(super) fn unread(error: &io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => Failure::of_data(error.to_string()),
+        _ => Failure::new(error.to_string()),
+    }
+}
+
+/// Nothing was decided: of the whole input, or of as much as there was before it broke off.
+pub(super) fn nothing(faults: &Faults, text: &str) -> Failure {
+    if faults.broke_off() { Failure::new(text) } else { Failure::of_data(text) }
 }
 
 /// A failure where the input broke off, once what was found is told.

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::table::columns;
 use super::{Failure, finish, policy, print};
-use crate::cli::{Format, SignalsArgs, exit};
+use crate::cli::{ConfigArgs, Format, SignalsArgs, exit};
 use crate::engine::policy::listing::{Row, catalogue_table};
 use crate::engine::policy::schema::policy_schema;
 
@@ -20,7 +20,7 @@ fn signals(args: &SignalsArgs) -> Result<u8, Failure> {
 }
 
 fn catalogue(args: &SignalsArgs) -> Result<String, Failure> {
-    let loaded = policy::of_args(&args.policy)?.load_or_fail()?;
+    let loaded = policy::of_args(&args.policy, &ConfigArgs::from_environment())?.load_or_fail()?;
     let rows = catalogue_table(&loaded.policy);
     Ok(match args.format {
         Format::Json => json(&rows.iter().map(Entry::from).collect::<Vec<_>>()),

@@ -39,7 +39,7 @@ fn suggest(args: &SuggestArgs) -> Result<u8, Failure> {
     if let (Some(input), Some(patch)) = (&args.events.input, &args.patch) {
         reading::keep(input, patch)?;
     }
-    let found = policy::of_args(&args.policy)?;
+    let found = policy::of_args(&args.policy, &args.events.config)?;
     let policy = found.load_or_fail()?.policy;
     let config = setup::config(&args.events.config)?;
     let as_of = reading::as_of(&args.events.reading);
@@ -48,12 +48,13 @@ fn suggest(args: &SuggestArgs) -> Result<u8, Failure> {
     let mut engine = Engine::new(Arc::clone(&policy), setup::seed(&config));
     let mut usual = Usual::new(&mut engine, &options);
     let mut session = reading::session(&args.events.reading, None)?;
+    session.odd.heed(&policy);
     let events = events(args)?;
-    session.hear(&mut usual, events.input).map_err(|error| Failure::new(error.to_string()))?;
+    session.hear(&mut usual, events.input).map_err(|error| reading::unread(&error))?;
     reading::faults(&session.faults);
     reading::odd(&session.odd);
     if usual.events() == 0 {
-        return Err(Failure::new(format!("{}: no event was decided", name(args))));
+        return Err(reading::nothing(&session.faults, &format!("{}: no event was decided", name(args))));
     }
     let suggestions = suggestions(&usual);
     let text = patch(&suggestions, &name(args));
@@ -130,9 +131,9 @@ const HEADS: [&str; 9] = [
     "P95",
     "P99",
     "highest P99",
-    "1.5 times: touches",
-    "2 times: touches",
-    "events",
+    "1.5 times: would have touched",
+    "2 times: would have touched",
+    "measured over events",
 ];
 
 fn table(rows: &[Row<'_>]) -> Section {
@@ -154,15 +155,17 @@ fn table(rows: &[Row<'_>]) -> Section {
     Section::table("What is usual of each count", &HEADS, rows.iter().map(cells).collect())
 }
 
-/// `30: 12 accounts (8.3 % settled, 0.0 % paying)`; a signal about no actor has no rule.
+/// `30: 12 accounts, 40 events (8.3 % settled, 0.0 % paying)`; a signal about no actor has no rule.
 fn touches(threshold: u64, spoken: Option<&Spoken>) -> String {
     let share = |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{} %", percent(share)));
     match spoken {
         None => threshold.to_string(),
         Some(Spoken { accounts: 0, .. }) => format!("{threshold}: nobody"),
-        Some(Spoken { accounts, settled_share, paying_share, .. }) => {
+        Some(Spoken { accounts, decisions, settled_share, paying_share }) => {
             let (settled, paying) = (share(*settled_share), share(*paying_share));
-            format!("{threshold}: {accounts} accounts ({settled} settled, {paying} paying)")
+            format!(
+                "{threshold}: {accounts} accounts, {decisions} events ({settled} settled, {paying} paying)"
+            )
         }
     }
 }

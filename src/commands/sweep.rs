@@ -29,8 +29,11 @@ struct Row {
 
 fn sweep(args: &SweepArgs) -> Result<u8, Failure> {
     needless::warm_up(&args.range)?;
-    args.report.iter().try_for_each(|report| reading::keep(&args.input, report))?;
-    let found = policy::of_args(&args.policy)?;
+    if let Some(report) = &args.report {
+        reading::keep(&args.input, report)?;
+        reading::keep_labels(args.labels.as_deref(), report)?;
+    }
+    let found = policy::of_args(&args.policy, &ConfigArgs::from_environment())?;
     let current = Side { name: found.name(), policy: found.load_or_fail()?.policy };
     let usage = |error: ParameterError| Failure::of_usage(error.to_string());
     let parameters = args.set.iter().map(|text| text.parse::<Parameter>());
@@ -40,10 +43,14 @@ fn sweep(args: &SweepArgs) -> Result<u8, Failure> {
     reading::faults(findings.faults());
     reading::odd(findings.odd());
     if findings.counted() == 0 {
-        return Err(Failure::new(format!("no event counts: {}", findings.emptiness())));
+        return Err(reading::nothing(
+            findings.faults(),
+            &format!("no event counts: {}", findings.emptiness()),
+        ));
     }
     if findings.decided() == 0 {
-        return Err(Failure::new(format!("none of {} events was decided", findings.counted())));
+        let why = format!("none of {} events was decided", findings.counted());
+        return Err(reading::nothing(findings.faults(), &why));
     }
     let rows: Vec<Row> =
         variants.0.iter().enumerate().map(|(number, variant)| row(&findings, number, variant)).collect();
@@ -72,11 +79,12 @@ fn pass(args: &SweepArgs, current: Side, variants: &Variants) -> Result<Findings
     let range = Range { since: args.range.since, until: args.range.until, warm_up };
     let events = reading::events(args.events_format, &args.reading, &args.input)?;
     let mut session = reading::session(&args.reading, args.labels.as_deref())?;
+    session.odd.heed(&current.policy);
     let as_of = reading::as_of(&args.reading);
     let options = Options { name: "sweep".to_owned(), as_of, limits: DecodeLimits::default() };
     let labelled = args.labels.is_some() || reading::is_labelled(&args.reading);
     let mut pass = Pass::new(current, variants.sides(), setup::seed(&config), (options, range), labelled);
-    session.hear(&mut pass, events.input).map_err(|error| Failure::new(error.to_string()))?;
+    session.hear(&mut pass, events.input).map_err(|error| reading::unread(&error))?;
     Ok(Findings::new(pass.end(), &session.groups, (session.faults, session.odd), Mask::default(), Vec::new()))
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::policy::{self, Found, counted};
 use super::{Failure, finish, print, reading, tell};
-use crate::cli::{TestArgs, exit};
+use crate::cli::{ConfigArgs, TestArgs, exit};
 use crate::engine::policy::tests::RuleTest;
 use crate::replay::{Coverage, Reached, run_covered, run_test};
 use crate::report::{Section, escaped, text};
@@ -15,7 +15,7 @@ pub fn run(args: &TestArgs) -> u8 {
 }
 
 fn test(args: &TestArgs) -> Result<u8, Failure> {
-    let found = policy::of_args(&args.policy)?;
+    let found = policy::of_args(&args.policy, &ConfigArgs::from_environment())?;
     let loaded = found.load_or_fail()?;
     for warning in &loaded.warnings {
         tell(&format!("{warning}\n"));

@@ -11,12 +11,16 @@ use crate::engine::expr::parts::{Part, parts};
 use crate::engine::policy::listing::catalogue_table;
 use crate::engine::policy::{Budget, Effect, FallBack, LimitRule, Mode, Policy, Rule};
 use crate::engine::rollout::Rollout;
+use crate::engine::time::Timestamp;
 use crate::engine::trace::{LimitTrace, Trace, Value};
 use crate::engine::verdict::Verdict;
 
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Explanation {
+    /// When it counted.
+    #[serde(skip)]
+    pub(super) at: Timestamp,
     pub(super) event: Fields,
     pub(super) policy: String,
     pub(super) verdict: String,
@@ -230,6 +234,7 @@ impl Explanation {
                 append_time: arrival.append_time.to_string(),
                 effective_at: judgement.effective_at.to_string(),
             },
+            at: judgement.effective_at,
             policy: judgement.policy.to_string(),
             verdict: judgement.verdict.to_string(),
             score: judgement.score,
@@ -258,8 +263,10 @@ impl Explanation {
     pub(super) fn fill(&mut self, policy: &Policy, before: Vec<State>, trace: &Trace) {
         self.before = before;
         self.bound_by = trace.binding.as_ref().map(|(verdict, source, left)| {
-            let left = left.map_or("until lifted".to_owned(), |left| format!("{left} more"));
-            format!("{} ({verdict}, {left})", source.id)
+            let until = left.map_or("until lifted".to_owned(), |left| {
+                format!("until {}, {left} more", self.at.after(left))
+            });
+            format!("{} ({verdict} {until}): {}", source.id, source.text)
         });
         (self.trusted_network, self.shared_address) = (trace.trusted, trace.shared_address);
         self.crowd = trace.crowd;

@@ -146,8 +146,14 @@ impl Explanation {
 
     fn otherwise(&self, text: &mut String) {
         line(text, 0, "\notherwise");
-        if self.counterfactuals.is_empty() {
-            line(text, 1, "nothing acted, so nothing would be otherwise");
+        match &self.bound_by {
+            Some(bound) => {
+                line(text, 1, &format!("acts while it lasts, whatever limits and rules say: {bound}"));
+            }
+            None if self.counterfactuals.is_empty() => {
+                line(text, 1, "nothing acted, so nothing would be otherwise");
+            }
+            None => {}
         }
         for other in &self.counterfactuals {
             let score = other.score.map(|score| format!(", score {score}")).unwrap_or_default();

@@ -1,13 +1,11 @@
 //! What a look at a policy alone can say about it: what can never speak, what says the same twice, and what somebody can do
 //! all day without being noticed. Only what is certain is said.
 
-mod actions;
 mod forms;
 mod quiet;
 mod unbounded;
 mod unnoticed;
 
-pub use self::actions::actions;
 pub use self::forms::forms;
 pub use self::unnoticed::{Most, Unnoticed, unnoticed};
 

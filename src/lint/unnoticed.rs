@@ -8,11 +8,11 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::actions::actions;
 use crate::engine::expr::parts::tree;
 use crate::engine::expr::tree::{Bool, BoolKind, Int, Relation};
 use crate::engine::expr::{Slot, compile};
 use crate::engine::limit::{Algorithm, Max};
+use crate::engine::policy::actions;
 use crate::engine::policy::{
     Effect, EventField, Fact, KeyField, LimitRule, Measure, Mode, Name, Origin, Policy, Rule,
 };

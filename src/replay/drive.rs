@@ -4,7 +4,7 @@
 //! interaction is told as a dead letter with its fault; nothing here fails.
 
 use crate::engine::event::{Arrival, Event};
-use crate::engine::time::Timestamp;
+use crate::engine::time::{Span, Timestamp};
 use crate::engine::trace::Trace;
 use crate::engine::{Ahead, DeadLetterReason, Engine, Input, Outcome, Outputs};
 use crate::wire::error::DecodeError;
@@ -34,6 +34,8 @@ pub struct Heard<'h> {
     pub fault: Option<&'h DecodeError>,
     /// All that the engine tells with it.
     pub outputs: &'h Outputs,
+    /// How late an event may be and still be counted as live: the smallest of the policies that decided it.
+    pub grace: Span,
 }
 
 /// An engine and the room to feed it.
@@ -128,7 +130,8 @@ impl<'e> Drive<'e> {
         self.line += 1;
         let fault = decoded.as_ref().err().or(refused.as_ref());
         let line = self.line.cast_unsigned();
-        hear(&Heard { line, outcome, event, fault, outputs: &self.outputs });
+        let grace = self.engine.policy().settings.grace;
+        hear(&Heard { line, outcome, event, fault, outputs: &self.outputs, grace });
     }
 
     fn event<'d>(&mut self, decoded: &'d Decoded<'d>, index: usize) -> Applied<'d>

@@ -6,6 +6,8 @@ use std::io::{self, Read};
 const BLOCK: usize = 256 << 10;
 /// The longest line that is kept whole; what is longer is cut here and cannot be valid.
 const LINE_MAX: usize = 16 << 20;
+/// What some editors put before the first line of UTF-8: no part of it.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads lines block by block. The last line may lack its line end. `\r\n` ends a line too.
 #[derive(Debug)]
@@ -16,12 +18,14 @@ pub struct Lines<R> {
     whole: usize,
     filled: usize,
     ended: bool,
+    /// Bytes before the first line of the present block; `None` before any block.
+    before: Option<usize>,
 }
 
 impl<R: Read> Lines<R> {
     /// Lines of `from`.
     pub fn new(from: R) -> Self {
-        Self { from, buffer: vec![0; BLOCK], whole: 0, filled: 0, ended: false }
+        Self { from, buffer: vec![0; BLOCK], whole: 0, filled: 0, ended: false, before: None }
     }
 
     /// Reads the next block; false at the end.
@@ -29,6 +33,13 @@ impl<R: Read> Lines<R> {
     /// # Errors
     /// What reading the source fails with.
     pub fn advance(&mut self) -> io::Result<bool> {
+        let more = self.read()?;
+        let marked = self.before.is_none() && self.buffer[..self.whole].starts_with(BYTE_ORDER_MARK);
+        self.before = Some(if marked { BYTE_ORDER_MARK.len() } else { 0 });
+        Ok(more)
+    }
+
+    fn read(&mut self) -> io::Result<bool> {
         self.buffer.copy_within(self.whole..self.filled, 0);
         self.filled -= self.whole;
         self.whole = 0;
@@ -46,7 +57,7 @@ impl<R: Read> Lines<R> {
 
     /// The lines of the block, without their ends.
     pub fn lines(&self) -> impl Iterator<Item = &[u8]> {
-        let mut rest = &self.buffer[..self.whole];
+        let mut rest = &self.buffer[self.before.unwrap_or(0)..self.whole];
         std::iter::from_fn(move || {
             let end = memchr::memchr(b'\n', rest).or((!rest.is_empty()).then_some(rest.len()))?;
             let line = &rest[..end];
@@ -118,6 +129,12 @@ mod tests {
         assert_eq!(all(b"a\nbc\r\n\nd"), [&b"a"[..], b"bc", b"", b"d"]);
         assert_eq!(all(b"a\n"), [b"a"]);
         assert_eq!(all(b""), Vec::<Vec<u8>>::new());
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_the_first_line() {
+        assert_eq!(all(b"\xef\xbb\xbfa\n\xef\xbb\xbfb\n"), [&b"a"[..], b"\xef\xbb\xbfb"]);
+        assert_eq!(all(b"\xef\xbb\xbf"), Vec::<Vec<u8>>::new());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod coverage;
 mod drive;
+mod leader;
 mod lines;
 mod odd;
 mod panel;
@@ -9,6 +10,7 @@ mod policy_test;
 mod record;
 mod settle;
 mod stream;
+mod unheeded;
 
 pub use self::coverage::{Branch, Coverage, Reached};
 pub use self::drive::{Drive, Heard, Options};

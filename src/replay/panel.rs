@@ -5,7 +5,7 @@
 //! state is at hand, then all that was said of each record is told, in the order of the records.
 
 use crate::engine::event::{Arrival, Event};
-use crate::engine::time::Timestamp;
+use crate::engine::time::{Span, Timestamp};
 use crate::engine::{Ahead, Engine, Input, Outcome, Outputs};
 use crate::wire::error::DecodeError;
 use crate::wire::interaction::{Decoded, Spare, decode_with};
@@ -61,6 +61,8 @@ pub struct Told<'t> {
     fault: Option<&'t DecodeError>,
     seats: &'t [Seat],
     index: usize,
+    /// The smallest of all engines' policies.
+    grace: Span,
 }
 
 impl<'t> Told<'t> {
@@ -73,6 +75,7 @@ impl<'t> Told<'t> {
             event: self.event,
             fault: self.fault.or(said.refused.as_ref()),
             outputs: &said.outputs,
+            grace: self.grace,
         }
     }
 }
@@ -128,11 +131,12 @@ impl Panel {
         for seat in &mut self.seats {
             seat.decide(&together, &placed, &turns);
         }
+        let grace = self.grace();
         for (index, event) in placed.iter().enumerate() {
             self.number += 1;
             if turns[index] != Turn::Skip {
                 let fault = together[index].as_ref().err();
-                hear(&Told { number: self.number, event: *event, fault, seats: &self.seats, index });
+                hear(&Told { number: self.number, event: *event, fault, seats: &self.seats, index, grace });
             }
         }
         drop((placed, turns));
@@ -141,6 +145,11 @@ impl Panel {
             self.spare.keep(decoded.event);
         }
         count
+    }
+
+    fn grace(&self) -> Span {
+        let graces = self.seats.iter().map(|seat| seat.engine.policy().settings.grace);
+        graces.min().unwrap_or_default()
     }
 
     /// The engines, in the order of the seats.

@@ -66,8 +66,9 @@ pub fn replay_revised(
     watch: &mut Watch<'_>,
 ) -> io::Result<Summary> {
     let mut lines = Lines::new(from);
-    let mut drive = Drive::new(engine, options);
     let mut told = Told::default();
+    told.summary.odd.heed(engine.policy());
+    let mut drive = Drive::new(engine, options);
     while lines.advance()? {
         let mut block = lines.lines();
         while drive.together(&mut block, |heard| told.hear(heard)) > 0 {

@@ -12,7 +12,8 @@ pub(crate) fn text(value: Option<&[u8]>, max: usize) -> Result<&str, DecodeError
     let value =
         value.ok_or_else(|| error(DeadLetterReason::NullValue, "a null value says nothing".to_owned()))?;
     if value.len() > max {
-        let message = format!("{} bytes; at most {max} are allowed", value.len());
+        // Of a line that is longer still its reader keeps a part: how long it was is not known here.
+        let message = format!("more than the {max} bytes that are allowed");
         return Err(error(DeadLetterReason::TooLarge, message));
     }
     let text = unframed(value)?;

@@ -18,7 +18,7 @@ pub(super) fn rules(findings: &Findings) -> Section {
     let rows = speakers.filter(|(_, speaker)| !speaker.is_silent());
     let rows = rows.map(|(number, speaker)| row(candidate, other, number, speaker, days)).collect();
     let silent = findings.silent();
-    let heads = [
+    let mut heads = vec![
         "rule or limit",
         "kind",
         "mode",
@@ -32,23 +32,28 @@ pub(super) fn rules(findings: &Findings) -> Section {
         "reviews per day",
         "bans",
         "together with",
-        "earlier or later than now",
     ];
+    heads.extend(other.map(|_| "earlier or later than now"));
     let silent = match silent.as_slice() {
         [] => String::new(),
         silent => format!(" Silent here: {}.", silent.join(", ")),
     };
+    let sooner = match other {
+        Some(_) => {
+            " Earlier or later: over accounts that both meet, against the rule of the same id, or else against anything above allow."
+        }
+        None => "",
+    };
     let note = format!(
         "Of the candidate. Alone: decisions above allow of which nothing else is a reason. Settled and paying: shares of \
          the accounts; who is not known to be, is not counted as such. Together with: the share of its hits of which the \
-         other speaks too. Earlier or later: over accounts that both meet, against the rule of the same id, or else against \
-         anything above allow.{silent}"
+         other speaks too.{sooner}{silent}"
     );
     Section::table("Rules and limits", &heads, rows).noted(note).sortable()
 }
 
 fn row(candidate: &Seat, other: Option<&Seat>, number: usize, speaker: &Speaker, days: f64) -> Vec<String> {
-    vec![
+    let mut row = vec![
         speaker.id.clone(),
         speaker.kind.name().to_owned(),
         mode(speaker.mode).to_owned(),
@@ -62,8 +67,9 @@ fn row(candidate: &Seat, other: Option<&Seat>, number: usize, speaker: &Speaker,
         format!("{:.1}", speaker.reviews() as f64 / days),
         speaker.bans.to_string(),
         overlaps(candidate, number, speaker),
-        other.map_or("-".to_owned(), |other| sooner(other, speaker)),
-    ]
+    ];
+    row.extend(other.map(|other| sooner(other, speaker)));
+    row
 }
 
 fn overlaps(candidate: &Seat, number: usize, speaker: &Speaker) -> String {

@@ -73,7 +73,7 @@ fn began(findings: &Findings) -> Option<Section> {
 fn odd(findings: &Findings) -> Option<Section> {
     let row = |odd: &Oddity| {
         let count = part(odd.count, findings.decided());
-        vec![odd.kind.replace('_', " "), count, odd.first.clone(), odd.message.to_owned()]
+        vec![odd.kind.replace('_', " "), count, odd.first.clone(), odd.message.clone()]
     };
     let rows: Vec<Vec<String>> = findings.odd.list().iter().map(row).collect();
     let heads = ["what", "decisions", "first", "why"];

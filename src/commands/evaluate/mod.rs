@@ -1,7 +1,7 @@
 //! `weir evaluate`: labelled events through the engine, and how well it detected.
 //!
 //! Figures go to stdout (and as JSON to a file), talk to stderr: what could not be read, with its place. Over files it
-//! ends with 0 whatever the figures are; over simulated scenarios with 1 when a bound does not hold.
+//! ends with 0 whatever the figures are, with 65 where nothing was decided; over simulated scenarios with 1 when a bound does not hold.
 
 mod files;
 mod scenarios;
@@ -44,9 +44,10 @@ struct Document<'d> {
 fn evaluate(args: &EvaluateArgs, events: &FileOrStandard) -> Result<u8, Failure> {
     for output in [&args.report, &args.json].into_iter().flatten() {
         reading::keep(events, output)?;
+        reading::keep_labels(args.labels.as_deref(), output)?;
     }
     let config = setup::config(&ConfigArgs::from_environment())?;
-    let policy = policy::of_args(&args.policy)?.load_or_fail()?.policy;
+    let policy = policy::of_args(&args.policy, &ConfigArgs::from_environment())?.load_or_fail()?.policy;
     let input = reading::events(args.format, &args.reading, events)?.input;
     if args.labels.is_none() && args.reading.label.is_none() && input.format == InputFormat::JsonLines {
         return Err(Failure::of_usage(
@@ -54,6 +55,7 @@ fn evaluate(args: &EvaluateArgs, events: &FileOrStandard) -> Result<u8, Failure>
         ));
     }
     let mut session = reading::session(&args.reading, args.labels.as_deref())?;
+    session.odd.heed(&policy);
     let options = Options {
         name: SOURCE.to_owned(),
         as_of: reading::as_of(&args.reading),
@@ -61,8 +63,7 @@ fn evaluate(args: &EvaluateArgs, events: &FileOrStandard) -> Result<u8, Failure>
     };
     let mut engine = Engine::new(Arc::clone(&policy), setup::seed(&config));
     let mut trial = Trial::new(&mut engine, &options);
-    let failed = |error: std::io::Error| Failure::new(error.to_string());
-    session.hear(&mut trial, input).map_err(failed)?;
+    session.hear(&mut trial, input).map_err(|error| reading::unread(&error))?;
     let book = trial.end();
     if let Some(labels) = &args.labels {
         session.end(&labels.display().to_string());
@@ -81,5 +82,8 @@ fn told(args: &EvaluateArgs, document: &Document<'_>) -> Result<u8, Failure> {
     let events = args.events.as_ref().map(reading::name).unwrap_or_default();
     let head = Head { title: format!("Evaluation of {events}"), facts };
     files::tell(args, document, &head, &report::sections(document.figures))?;
+    if document.figures.read.verdicts.values().sum::<u64>() == 0 {
+        return Err(reading::nothing(document.faults, &format!("{events}: no event was decided")));
+    }
     reading::whole(document.faults)
 }

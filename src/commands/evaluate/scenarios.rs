@@ -32,7 +32,7 @@ struct Document<'d> {
 /// Runs them; ends with 1 when a bound does not hold.
 pub(super) fn run(args: &EvaluateArgs) -> Result<u8, Failure> {
     let config = setup::config(&ConfigArgs::from_environment())?;
-    let found = policy::of_args(&args.policy)?;
+    let found = policy::of_args(&args.policy, &ConfigArgs::from_environment())?;
     let load = || found.load_or_fail().map(|loaded| loaded.policy);
     let (policy, keys) = (load()?, setup::seed(&config));
     let suite = Suite {

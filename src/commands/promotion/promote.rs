@@ -4,11 +4,12 @@ use super::entry::{Entry, Judged};
 use super::{Place, shadow, short};
 use crate::backtest::Ruling;
 use crate::cli::{FileOrStandard, PromoteArgs, exit};
-use crate::commands::{Failure, backtest, policy, print, tell};
+use crate::commands::{Failure, backtest, needless, policy, print, tell};
 use crate::replay::run_test;
 
 /// See the module.
 pub(super) fn promote(args: &PromoteArgs) -> Result<u8, Failure> {
+    needless::of_promotion(args)?;
     let place = Place::of(&args.versions)?;
     let candidate = policy::read(&args.candidate)?;
     let loaded = candidate.load_or_fail()?;

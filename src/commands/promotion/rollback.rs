@@ -3,11 +3,12 @@
 use super::entry::Entry;
 use super::{Place, earlier, short};
 use crate::cli::{RollbackArgs, exit};
-use crate::commands::{Failure, print, tell};
+use crate::commands::{Failure, needless, print, tell};
 use crate::engine::policy::load::load;
 
 /// See the module.
 pub(super) fn rollback(args: &RollbackArgs) -> Result<u8, Failure> {
+    needless::print(args.versions.print)?;
     let place = Place::of(&args.versions)?;
     if args.hash.len() < 8 || !args.hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Err(Failure::of_usage(format!("{}: a hash, or at least its first 8 digits", args.hash)));

@@ -2,7 +2,7 @@
 //!
 //! Decisions go to the output, talk to stderr: a progress bar on a terminal, the first lines that could not be
 //! decided, and the statistics. A file may be gzip or zstd; one that breaks off is decided as far as it goes, and is a failure.
-//! It ends with 65 when there were lines and none could be decided. With `--stats json` stderr has one line of JSON and nothing else. The same lines with
+//! It ends with 65 when no line could be decided, or there was none. With `--stats json` stderr has one line of JSON and nothing else. The same lines with
 //! the same policy, seed and `--as-of` give the same bytes, whatever the file is called.
 
 mod files;
@@ -34,7 +34,7 @@ pub fn run(args: &ReplayArgs) -> u8 {
 
 fn replay(args: &ReplayArgs) -> Result<u8, Failure> {
     let config = setup::config(&ConfigArgs::from_environment())?;
-    let policy = policy::of_args(&args.policy)?.load_or_fail()?.policy;
+    let policy = policy::of_args(&args.policy, &ConfigArgs::from_environment())?.load_or_fail()?.policy;
     let input = files::open(&args.input)?;
     let outputs = files::outputs(args)?;
     let as_of = args.as_of.unwrap_or_else(clock::now);

@@ -70,8 +70,6 @@ impl Stats {
             place: error.field().to_owned(),
             message: error.message.clone(),
         });
-        let odd = summary.odd.list().iter();
-        let odd = odd.map(|odd| Oddity { first: format!("{input}:{}", odd.first), ..odd.clone() });
         Self {
             consumed: tally.consumed,
             outcomes: tally.outcomes(),
@@ -87,7 +85,7 @@ impl Stats {
             case_records: summary.case_records,
             revisions: summary.revisions,
             revisions_written: false,
-            odd: odd.collect(),
+            odd: summary.odd.in_file(input),
             faults: faults.collect(),
         }
     }
@@ -156,9 +154,9 @@ impl Stats {
         text
     }
 
-    /// Whether there were lines, and none of them could be decided.
+    /// Whether no line could be decided, or there was none.
     pub(super) fn is_all_faults(&self) -> bool {
-        self.consumed > 0 && self.consumed == self.dead_letters.values().sum::<u64>()
+        self.consumed == self.dead_letters.values().sum::<u64>()
     }
 }
 

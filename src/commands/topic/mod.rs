@@ -53,6 +53,7 @@ pub(super) fn pass(
     let limits = DecodeLimits { record_max, ..DecodeLimits::default() };
     let options = Options { name: topic.to_owned(), as_of: reading::as_of(&args.reading), limits };
     let thin = args.sample.map(|share| Thin::new(share, sides.iter().map(|side| &*side.policy)));
+    let policies: Vec<_> = sides.iter().map(|side| Arc::clone(&side.policy)).collect();
     let against = sides.split_off(1);
     let candidate = sides.remove(0);
     let policy = Arc::clone(&candidate.policy);
@@ -62,6 +63,7 @@ pub(super) fn pass(
     } else {
         reading::session(&args.reading, args.labels.as_deref())?
     };
+    policies.iter().for_each(|policy| session.odd.heed(policy));
     let live = Live::read(journal.settings(), &policy)?;
     let seed = setup::seed(&config);
     let (origin, mut restored) = match &args.checkpoints {

@@ -1,7 +1,7 @@
 //! One number of a policy's texts set to another value, everything else left as it is.
 //!
 //! A number is named by where it stands: `ID.FIELD` of a limit, rule or pool (`user-minute.max`), `NAME.FIELD` of a signal
-//! (`user_likes_1h.window`), `RULE.SIGNAL` for what a rule compares that name with, or the path of a section
+//! (`user_likes_1h.window`), `ID.SPAN.FIELD` of one of a limit's spans, named by its window (`user-burst.1s.max`), `RULE.SIGNAL` for what a rule compares that name with, or the path of a section
 //! (`score.ladder.hold`).
 
 use super::nearest::did_you_mean;
@@ -23,6 +23,14 @@ pub enum EditError {
     /// It is there, and no single value.
     #[error("`{0}` is not one value that could be set")]
     Value(String),
+    /// It is there once for each span of a limit.
+    #[error("`{name}` is there for each of the limit's spans: name one by its window, as in {spans}")]
+    Spans {
+        /// The name.
+        name: String,
+        /// Names that can be set.
+        spans: String,
+    },
     /// The new value cannot stand there.
     #[error("`{0}` cannot stand in a policy: write a number, a duration or a word")]
     New(String),
@@ -64,7 +72,7 @@ fn find(files: &[(String, String)], name: &str) -> Result<Place, EditError> {
         let Some(root) = node::parse(file, text, &report) else { continue };
         if let Some((holder, field)) = holder(&root, name, &mut known) {
             let span = span(text, holder, field, sources.position(file, 0));
-            let (from, to) = span.ok_or_else(|| EditError::Value(name.to_owned()))?;
+            let (from, to) = span.ok_or_else(|| no_value(holder, name))?;
             return Ok(Place { file, from, to });
         }
     }
@@ -85,6 +93,10 @@ fn holder<'n, 't>(root: &'t Node, name: &'n str, known: &mut Vec<String>) -> Opt
             if called.as_deref() == Some(owner) {
                 return Some((item, field));
             }
+            let inner = called.as_deref().and_then(|called| owner.strip_prefix(called)?.strip_prefix('.'));
+            if let Some(span) = inner.and_then(|window| spans(item).find(|(of, _)| of == window)) {
+                return Some((span.1, field));
+            }
             known.extend(called);
         }
     }
@@ -93,6 +105,25 @@ fn holder<'n, 't>(root: &'t Node, name: &'n str, known: &mut Vec<String>) -> Opt
         here = entry(here, part)?;
     }
     entry(here, field).is_some().then_some((here, field))
+}
+
+/// The spans of a limit, by their windows.
+fn spans(item: &Node) -> impl Iterator<Item = (String, &Node)> {
+    let list = match entry(item, "spans").map(|spans| &spans.kind) {
+        Some(Kind::List(list)) => list.as_slice(),
+        _ => &[],
+    };
+    list.iter().filter_map(|span| Some((text_of(span, "window")?, span)))
+}
+
+/// Why there is no single value of this name.
+fn no_value(holder: &Node, name: &str) -> EditError {
+    let name = name.to_owned();
+    let Some((id, field)) = name.rsplit_once('.') else { return EditError::Value(name) };
+    let has = |(_, span): &(String, &Node)| entry(span, field).is_some();
+    let names: Vec<String> =
+        spans(holder).filter(has).map(|(window, _)| format!("{id}.{window}.{field}")).collect();
+    if names.is_empty() { EditError::Value(name) } else { EditError::Spans { spans: names.join(", "), name } }
 }
 
 fn entry<'n>(node: &'n Node, name: &str) -> Option<&'n Node> {
@@ -166,6 +197,7 @@ limits:
     window: 1m
     max: 30 # a comment
     spans: [{ window: 1s, max: 3 }]
+  - { id: burst, key: [user], spans: [{ window: 1m, max: 20 }, { window: 1h, max: 300 }] }
 rules:
   - id: busy
     when: >-
@@ -185,6 +217,14 @@ rules:
         for (name, value, before, line) in [
             ("pace.max", "45", "30", "    max: 45 # a comment"),
             ("pace.window", "2m", "1m", "    window: 2m"),
+            ("pace.1s.max", "4", "3", "    spans: [{ window: 1s, max: 4 }]"),
+            ("pace.1s.window", "2s", "1s", "    spans: [{ window: 2s, max: 3 }]"),
+            (
+                "burst.1h.max",
+                "250",
+                "300",
+                "  - { id: burst, key: [user], spans: [{ window: 1m, max: 20 }, { window: 1h, max: 250 }] }",
+            ),
             ("acts.window", "30m", "1h", "  - { name: acts, key: [user], window: 30m, count: {} }"),
             ("busy.acts", "9", "12", "      && acts_1h >= 4 && acts >= 9"),
             ("busy.points", "25", "20", "    points: 25"),
@@ -206,6 +246,11 @@ rules:
         assert!(error("pace.spans", "3").contains("not one value"));
         assert!(error("pace.cost", "3").contains("not one value"));
         assert!(error("both.acts", "3").contains("not one value"), "it is compared twice");
+        assert!(
+            error("burst.max", "3").ends_with("as in burst.1m.max, burst.1h.max"),
+            "{}",
+            error("burst.max", "3")
+        );
         assert!(error("pace.max", "3 }").contains("cannot stand"));
     }
 }

@@ -17,6 +17,7 @@ pub mod schema;
 pub mod source;
 pub mod tests;
 
+mod actions;
 mod blast;
 mod build;
 mod crowds;
@@ -38,6 +39,7 @@ use super::rollout::Rollout;
 use super::time::{Span, Timestamp};
 use super::verdict::Verdict;
 
+pub use self::actions::actions;
 pub use self::blast::{BlastRadius, Budget, FallBack};
 pub use self::crowds::{Campaigns, Crowds, Gate, OpenAttribute, People, Persona};
 pub use self::names::{CrowdFact, EventField, Fact, Name, Origin};

@@ -236,7 +236,8 @@ mod tests {
             Arrival { topic: "t", partition: 0, offset: line - 1, append_time: Timestamp::default() };
         let event = Some((&event, arrival));
         let outcome = Outcome::Decided;
-        let heard = Heard { line: line.unsigned_abs(), outcome, event, fault: None, outputs: &outputs };
+        let (line, grace) = (line.unsigned_abs(), crate::engine::time::Span::ZERO);
+        let heard = Heard { line, outcome, event, fault: None, outputs: &outputs, grace };
         book.hear(&heard, Some(Label::plain(kind, GROUP)));
     }
 

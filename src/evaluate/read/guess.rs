@@ -11,7 +11,7 @@ use std::net::IpAddr;
 use serde::Serialize;
 
 use super::csv::Csv;
-use super::mapping::moment;
+use super::moment::moment;
 use super::source::unpacked;
 
 /// Rows that are looked at.
@@ -55,6 +55,8 @@ pub struct Column {
 struct Seen {
     filled: usize,
     times: usize,
+    /// Whole numbers that would be micro- or nanoseconds; ids of many services are as long.
+    long: usize,
     addresses: usize,
     agents: usize,
     truths: usize,
@@ -157,7 +159,8 @@ pub fn guess(from: Box<dyn Read>, comma: Option<char>) -> io::Result<Guess> {
 
 fn of_rows(mut from: impl BufRead, comma: Option<char>) -> io::Result<Guess> {
     let refused = |why: &str| Err(io::Error::new(io::ErrorKind::InvalidData, why));
-    if from.fill_buf()?.trim_ascii_start().starts_with(b"{") {
+    let begin = from.fill_buf()?;
+    if begin.strip_prefix("\u{feff}".as_bytes()).unwrap_or(begin).trim_ascii_start().starts_with(b"{") {
         return refused(
             "holds JSON lines, which need no mapping: give it to `weir backtest --input` as it is",
         );
@@ -186,6 +189,12 @@ fn of_rows(mut from: impl BufRead, comma: Option<char>) -> io::Result<Guess> {
             }
             _ => damaged += 1,
         }
+    }
+    if let Some((name, _)) = names.iter().zip(&seen).find(|(name, seen)| seen.holds_like(name)) {
+        let short: String = name.chars().take(40).collect();
+        return refused(&format!(
+            "its first line holds values as the others do (`{short}`): write a line of column names above it, as in time,user,target"
+        ));
     }
     Ok(Guess { columns: assigned(names, &seen, rows), rows, damaged })
 }
@@ -278,6 +287,7 @@ impl Seen {
     fn note(&mut self, text: &str) {
         self.filled += 1;
         self.times += usize::from(moment(text).is_ok());
+        self.long += usize::from(text.len() >= 15 && text.bytes().all(|byte| byte.is_ascii_digit()));
         self.addresses += usize::from(text.parse::<IpAddr>().is_ok());
         self.agents += usize::from(text.starts_with("Mozilla/") || text.contains("AppleWebKit"));
         self.numbers += usize::from(text.parse::<f64>().is_ok());
@@ -311,11 +321,8 @@ impl Seen {
             "action" => 2,
             "plan" => 1,
             // One act may be several rows.
-            "event_id"
-                if most(distinct) && self.filled == rows && rows > 1 && is_plain && !most(self.times) =>
-            {
-                2
-            }
+            "event_id" if most(self.times) && !most(self.long) => NEVER,
+            "event_id" if most(distinct) && self.filled == rows && rows > 1 && is_plain => 2,
             "event_id" => NEVER,
             // A few values in many rows are more likely kinds than things, and what hardly ever comes again is an act.
             "target" if (2..FEW_IDS).contains(&distinct) && rows >= MANY_ROWS && is_plain => -1,
@@ -324,6 +331,12 @@ impl Seen {
             "user" | "target" | "device" | "session" if rows <= 1 && is_plain => 2,
             _ => NEVER,
         }
+    }
+
+    /// Whether what stands in the first line is of the same kind as what stands below it, and a name of no column.
+    fn holds_like(&self, first: &str) -> bool {
+        let all = |count: usize| count * 100 >= self.filled * 95;
+        first.parse::<IpAddr>().is_ok() && all(self.addresses) || moment(first).is_ok() && all(self.times)
     }
 
     /// Whether values come again as ids do: words, many of them, and fewer than rows.
@@ -451,7 +464,14 @@ mod tests {
         assert!(
             why(b"{\"event_id\": \"e\", \"action\": 1}\n").is_err_and(|why| why.contains("need no mapping"))
         );
+        assert!(why(b"\xef\xbb\xbf{\"event_id\"\n").is_err_and(|why| why.contains("need no mapping")));
         assert!(why(b"\xff\xfea\0b\0\n").is_err_and(|why| why.contains("no line of column names")));
+        assert!(
+            why(b"1750000000,ann\n1750000001,bob\n")
+                .is_err_and(|why| why.contains("(`1750000000`): write a line"))
+        );
+        assert!(why(b"ann,198.51.100.7\n").is_err_and(|why| why.contains("(`198.51.100.7`): write a line")));
+        assert!(why(b"user,2024-05-01,2024-05-02\nann,3,4\n").is_ok(), "counts of days");
         assert!(why(b"a\0,b\n").is_err_and(|why| why.contains("no line of column names")));
     }
 

@@ -8,7 +8,7 @@ use std::io::{self, BufRead};
 
 use super::csv::{Csv, Row};
 use super::faults::Faults;
-use super::mapping::moment;
+use super::moment::moment;
 use crate::engine::time::Timestamp;
 use crate::evaluate::label::{GroupId, Groups, Kind, Label};
 

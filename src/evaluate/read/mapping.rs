@@ -1,8 +1,7 @@
 //! Rows of a stranger's table as interactions: which column is which field.
 //!
-//! A row becomes the JSON of the interaction contract and goes the way of every other line. Times may be RFC 3339, a
-//! date and time without a zone (read as UTC), seconds or milliseconds since 1970; which of the two a number is, its
-//! size tells. Without an `event_id` the number of the row is one.
+//! A row becomes the JSON of the interaction contract and goes the way of every other line; times are read as
+//! [`moment`](super::moment) says. Without an `event_id` the number of the row is one.
 //!
 //! A row may also tell how often each thing was done: it becomes that many events, at invented times, a minute apart
 //! over the whole table. What windows measure means nothing then; what is known of an account over its life does.
@@ -10,7 +9,7 @@
 use serde_json::{Map, Value, json};
 
 use super::csv::Row;
-use crate::engine::time::Timestamp;
+use super::moment::{is_date, moment};
 use crate::evaluate::label::{Groups, Kind, Label};
 
 /// Fields that are text at the top of an interaction, by the names a mapping may give them.
@@ -151,7 +150,7 @@ impl Mapping {
         if counts.is_empty() && places.iter().all(|(field, _)| *field != Field::Time) {
             return Err(MappingError::Time);
         }
-        Ok(Bound { places, counts, columns: columns.len(), clock: INVENTED, held: Vec::new() })
+        Ok(Bound { places, counts, columns: columns.len(), clock: INVENTED, held: Vec::new(), dated: false })
     }
 }
 
@@ -201,6 +200,8 @@ pub(super) struct Bound {
     clock: i64,
     /// Counts of the last row of which not all events were made, in words.
     held: Vec<Wrong>,
+    /// The last row tells a date, and no time of day.
+    dated: bool,
 }
 
 /// Invented times begin here: 2020-01-01T00:00:00Z, in milliseconds.
@@ -231,6 +232,7 @@ impl Bound {
                 format!("{} fields where there are {} columns", row.len(), self.columns),
             ));
         }
+        self.dated = false;
         let mut event = Map::new();
         let (mut kind, mut group, mut scenario) = (how.label, "", how.scenario.as_str());
         for (field, place) in &self.places {
@@ -239,6 +241,10 @@ impl Bound {
                 Field::Label => kind = Some(label(text, how).map_err(|message| (*place, message))?),
                 Field::Group => group = text,
                 Field::Scenario => scenario = text,
+                Field::Time => {
+                    put(&mut event, field, text).map_err(|message| (*place, message))?;
+                    self.dated = is_date(text);
+                }
                 field => put(&mut event, field, text).map_err(|message| (*place, message))?,
             }
         }
@@ -253,6 +259,11 @@ impl Bound {
     /// Counts of the last row that were held, and in which field.
     pub(super) fn take_held(&mut self) -> Vec<Wrong> {
         std::mem::take(&mut self.held)
+    }
+
+    /// Whether the last row tells when it was by a date alone.
+    pub(super) fn is_dated(&self) -> bool {
+        self.dated
     }
 
     /// One event, or as many as the counting columns say.
@@ -310,28 +321,6 @@ fn label(text: &str, how: &Mapping) -> Result<Kind, String> {
         () if is_one_of(&["honest", "0", "false", "no"]) => Ok(Kind::Honest),
         () => Err(format!("`{text}` is no label; say which values mean attack")),
     }
-}
-
-/// An instant as tables write it; see the module.
-pub(super) fn moment(text: &str) -> Result<Timestamp, String> {
-    let unread = || format!("`{}` is no time", text.chars().take(40).collect::<String>());
-    let millis = if let Ok(number) = text.parse::<i64>() {
-        if number.abs() < Timestamp::MAX.millis() / 1000 { number.saturating_mul(1000) } else { number }
-    } else if let Ok(seconds) = text.parse::<f64>() {
-        if seconds.abs() < Timestamp::MAX.millis() as f64 / 1000.0 {
-            (seconds * 1000.0) as i64
-        } else {
-            seconds as i64
-        }
-    } else if let Ok(instant) = text.parse::<jiff::Timestamp>() {
-        instant.as_millisecond()
-    } else {
-        let civil: jiff::civil::DateTime = text.parse().map_err(|_| unread())?;
-        let utc = jiff::tz::Offset::UTC.to_timestamp(civil).map_err(|_| unread())?;
-        utc.as_millisecond()
-    };
-    let time = Timestamp::from_millis(millis);
-    if (Timestamp::MIN..Timestamp::MAX).contains(&time) { Ok(time) } else { Err(unread()) }
 }
 
 /// Names of columns for a message: a few, and of each not too much.
@@ -479,22 +468,5 @@ mod tests {
         let error = mapping(&["time=when"]).bind(&head("ts,user\n")).unwrap_err();
         assert!(error.to_string().contains("ts, user"), "{error}");
         assert_eq!(mapping(&[]).bind(&head("ts,user\n")).unwrap_err(), MappingError::Time);
-    }
-
-    #[test]
-    fn times_come_in_many_forms() {
-        for text in [
-            "1629064892",
-            "1629064892000",
-            "1629064892.0",
-            "2021-08-15T22:01:32Z",
-            "2021-08-16T00:01:32+02:00",
-            "2021-08-15 22:01:32",
-        ] {
-            assert_eq!(moment(text).map(Timestamp::millis), Ok(1_629_064_892_000), "{text}");
-        }
-        for text in ["", "x", "12", "99999999999999"] {
-            assert!(moment(text).is_err(), "{text}");
-        }
     }
 }

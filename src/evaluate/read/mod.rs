@@ -8,6 +8,7 @@ mod faults;
 mod guess;
 mod labels;
 mod mapping;
+mod moment;
 mod session;
 mod source;
 

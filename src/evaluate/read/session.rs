@@ -146,7 +146,10 @@ impl Session {
                 return Err(invalid(name, &why));
             }
             Some(Ok(_)) => return Err(invalid(name, "its first line is no line of column names in UTF-8")),
-            None => return Err(invalid(name, "is empty: a line of column names is needed")),
+            None => {
+                let error = invalid(name, "is empty: a line of column names is needed");
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, error.to_string()));
+            }
         };
         let mut bound = self.mapping.bind(&head).map_err(|error| invalid(name, &error.to_string()))?;
         let (mut rows, mut number) = (Rows::default(), 0);
@@ -172,6 +175,9 @@ impl Session {
     fn row(&mut self, name: &str, row: &Row, number: u64, bound: &mut Bound, rows: &mut Rows) {
         match bound.read(row, number, &self.mapping, &mut self.groups) {
             Ok((events, label)) => {
+                if bound.is_dated() {
+                    self.odd.note("date_only", || DATE_ONLY.to_owned(), &|| format!("{name}:{}", row.line));
+                }
                 events.into_iter().for_each(|event| rows.push(event, label, row.line));
                 for (field, message) in bound.take_held() {
                     let (line, column) = row.place(field);
@@ -214,6 +220,9 @@ impl Session {
         self.faults.note("row", || format!("{name}:{line}:{column}"), message);
     }
 }
+
+const DATE_ONLY: &str = "tells a date and no time of day: it is taken for midnight UTC, so that all of a day happens at \
+    once (write the time of day into the column, or expect nothing of windows shorter than a day)";
 
 /// Rows that are decided together.
 #[derive(Debug, Default)]

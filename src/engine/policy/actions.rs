@@ -1,11 +1,11 @@
 //! The actions that a policy knows by name.
 
+use super::{EventField, Name, Origin, Policy};
 use crate::engine::expr::parts::tree;
 use crate::engine::expr::tree::{Bool, BoolKind, Text};
-use crate::engine::policy::{EventField, Name, Origin, Policy};
 
 /// Conditions of a policy: filters of signals and limits, and what rules ask.
-pub(super) fn conditions(policy: &Policy) -> Vec<Bool> {
+fn conditions(policy: &Policy) -> Vec<Bool> {
     let signals = policy.signals.iter().filter_map(|signal| signal.filter.as_ref());
     let limits = policy.limits.iter().filter_map(|limit| limit.filter.as_ref());
     let rules = policy.rules.iter().map(|rule| &rule.when);
