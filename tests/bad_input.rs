@@ -11,7 +11,9 @@ use weir::engine::DeadLetterReason::{
 use weir::wire::error::DecodeError;
 use weir::wire::headers::Header;
 use weir::wire::interaction::{DecodeLimits, Decoded, decode};
-use weir::wire::{ban, case, command, dead_letter, decision, feedback, journal, policy, shadow};
+use weir::wire::{
+    ban, case, command, dead_letter, decision, feedback, journal, policy, shadow, shadow_tally,
+};
 
 const STRUCTURED: Header<'static> = ("content-type", Some(b"application/cloudevents+json"));
 
@@ -359,7 +361,7 @@ fn survives(bytes: &[u8]) -> Result<(), TestCaseError> {
 }
 
 /// The readers of all other subjects.
-fn readers(bytes: &[u8]) -> [Result<(), DecodeError>; 9] {
+fn readers(bytes: &[u8]) -> [Result<(), DecodeError>; 10] {
     let value = Some(bytes);
     [
         command::decode(value, &[]).map(drop),
@@ -369,6 +371,7 @@ fn readers(bytes: &[u8]) -> [Result<(), DecodeError>; 9] {
         ban::decode(Some(b"user:u-1"), value).map(drop),
         case::decode(value).map(drop),
         shadow::decode(value).map(drop),
+        shadow_tally::decode(value).map(drop),
         dead_letter::read_digest(value).map(drop),
         journal::decode(value).map(drop),
     ]

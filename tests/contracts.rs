@@ -21,7 +21,9 @@ use weir::stream::{Topic, TopicPlan};
 use weir::wire::contract::Contract;
 use weir::wire::error::DecodeError;
 use weir::wire::interaction::{DecodeLimits, decode};
-use weir::wire::{ban, case, command, dead_letter, decision, feedback, journal, policy, shadow};
+use weir::wire::{
+    ban, case, command, dead_letter, decision, feedback, journal, policy, shadow, shadow_tally,
+};
 
 fn schemas() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas")
@@ -105,6 +107,7 @@ fn round(subject: &str, json: &[u8]) -> Result<Vec<u8>, DecodeError> {
         }
         "case" => case::decode(Some(json)).map(|case| case::encode(&case)),
         "shadow" => shadow::decode(Some(json)).map(|record| bytes(&record)),
+        "shadow-tally" => shadow_tally::decode(Some(json)).map(|record| bytes(&record)),
         "dead-letter" => dead_letter_headers(json),
         "dead-letter-digest" => dead_letter::read_digest(Some(json)).map(|record| bytes(&record)),
         "journal" => journal::decode(Some(json)).map(|record| journal::encode(&record)),

@@ -3,11 +3,16 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 use weir::config::policy_dir::read_dir;
 use weir::engine::policy::load::content_hash;
+use weir::engine::verdict::Verdict;
+use weir::stream::{Embedded, OutBatch, Topic, TopicNames, post};
+use weir::wire::quantity::EpochMillis;
+use weir::wire::shadow_tally::{self, DisagreedRecord, ShadowTallyRecord};
 
 const T0: i64 = 1_750_000_000_000;
 
@@ -172,4 +177,52 @@ fn what_cannot_be_put_in_place_is_told() {
     place.file("then/rules.yaml", &talk(&format!("verdict: hold, {failing}")));
     let ran = place.run(PROMOTE, &["--force", "r"]);
     assert_eq!((ran.code, ran.err.contains("1 of its own tests fail")), (1, true), "{}", ran.err);
+}
+
+/// A tally as `weir run --candidate` tells it, of so many decisions, of which so many were demoted and would be held.
+fn tally(place: &Place, decisions: u64, held: u64) -> ShadowTallyRecord {
+    let disagreed = DisagreedRecord {
+        actual_verdict: Verdict::Demote.into(),
+        would_be: Verdict::Hold.into(),
+        decisions: held,
+    };
+    ShadowTallyRecord {
+        policy: place.hash("now"),
+        candidate: place.hash("then"),
+        decisions,
+        disagreed: [disagreed].into_iter().filter(|pair| pair.decisions > 0).collect(),
+        ..ShadowTallyRecord::default()
+    }
+}
+
+/// Nothing on the topic is no evidence; a tally without a disagreement is.
+#[test]
+fn a_candidate_that_never_disagreed_is_told_from_one_that_did_not_run() {
+    let (names, patience) = (TopicNames::with_prefix(""), Duration::from_secs(10));
+    let topics = [(Topic::Shadow, 2), (Topic::Decisions, 1)];
+    let broker = Embedded::start(&names, &topics).expect("an embedded broker");
+    let place = Place::new();
+    let tell = |tally: &ShadowTallyRecord| {
+        let mut out = OutBatch::default();
+        let record = out.record(Topic::Shadow).key_bytes(Some(tally.key().as_bytes()));
+        let record = record.value_bytes(Some(&shadow_tally::encode(tally)));
+        record.header("ce_type", Some(b"risk.shadow-tally.v1")).finish();
+        post(&broker.settings(), &names, &out.get(0), patience).expect("it is taken");
+    };
+    let promote = || {
+        let shadow = "promote --candidate then --from-shadow --reason rings";
+        place.run(shadow, &["--brokers", broker.bootstrap_servers()])
+    };
+    let ran = promote();
+    assert_eq!((ran.code, ran.err.contains("neither a tally nor a disagreement")), (1, true), "{}", ran.err);
+    tell(&ShadowTallyRecord { candidate: "0".repeat(64), ..tally(&place, 9, 0) });
+    assert_eq!(promote().code, 1, "another candidate ran");
+    tell(&ShadowTallyRecord { since: Some(EpochMillis(T0)), ..tally(&place, 1_000, 500) });
+    let ran = promote();
+    assert!(ran.code == 3 && ran.err.contains("new_holds = 50 %"), "{}", ran.err);
+    tell(&ShadowTallyRecord { since: Some(EpochMillis(T0 + 1)), ..tally(&place, 7, 0) });
+    let ran = promote();
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.err.contains("a tally of 7 decisions, 0 of them otherwise"), "{}", ran.err);
+    assert_eq!(place.list()["log"][0]["shadow"]["decisions"], json!(7));
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  batch -> live engine      -> decisions, bans, cases, journal   (told, hashed into the chain)
-//!        -> candidate engine -> what it would have decided otherwise -> risk.shadow.v1 of the same transaction
+//!        -> candidate engine -> what it would have decided otherwise, and a tally -> risk.shadow.v1 of the same transaction
 //! ```
 //!
 //! Its state begins as a copy of the live one, with the candidate taking effect there: counters that both policies have,
@@ -10,8 +10,12 @@
 //! start of the process, or a takeover, copies anew: each record says since when. Nothing of it reaches the chain, and
 //! what goes wrong in it ends it alone; it is begun again once the policy is another one. Corrections that either makes
 //! later are compared, too, by their counts ([`corrections`]).
+//!
+//! The tally ([`tallies`]) goes out with each transaction in which something was compared, not by a timer: so the newest one is
+//! exact wherever the stream stands still, for one record where the journal's goes out anyway.
 
 mod corrections;
+mod tallies;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,6 +32,7 @@ use crate::wire::interaction::DecodeLimits;
 use crate::wire::shadow;
 
 use self::corrections::{Corrections, Side};
+use self::tallies::Tallies;
 use super::commit::Job;
 use super::replica::Work;
 use super::score::{Decided, Inputs, Report, Scorer};
@@ -42,6 +47,8 @@ pub type CandidatePolicy = Arc<dyn Fn() -> Option<Arc<Policy>> + Send + Sync>;
 pub struct Compared {
     decisions: Pairs,
     corrections: Pairs,
+    /// When the earliest and the latest event counted that both decided.
+    span: Option<(Timestamp, Timestamp)>,
 }
 
 type Pair = (Option<Verdict>, Option<Verdict>);
@@ -58,6 +65,25 @@ impl Compared {
         self.corrections.iter().map(|(pair, count)| (*pair, *count))
     }
 
+    /// Counts the first decisions of another, too.
+    fn add(&mut self, other: &Compared) {
+        other.each().for_each(|(pair, count)| *self.decisions.entry(pair).or_default() += count);
+        if let Some((first, last)) = other.span {
+            self.reach(first);
+            self.reach(last);
+        }
+    }
+
+    fn reach(&mut self, at: Timestamp) {
+        let (first, last) = self.span.unwrap_or((at, at));
+        self.span = Some((first.min(at), last.max(at)));
+    }
+
+    fn both(&mut self, at: Timestamp, live: Verdict, candidate: Verdict) {
+        self.reach(at);
+        self.count(Some(live), Some(candidate));
+    }
+
     fn count(&mut self, live: Option<Verdict>, candidate: Option<Verdict>) {
         *self.decisions.entry((live, candidate)).or_default() += 1;
     }
@@ -71,6 +97,7 @@ impl Compared {
 pub struct Candidate {
     policy: CandidatePolicy,
     names: TopicNames,
+    shard: u32,
     limits: DecodeLimits,
     running: Option<Running>,
     /// Hash of the policy with which it failed: not tried again.
@@ -85,12 +112,14 @@ struct Running {
     untold: OutBatch,
     /// Corrections of one side that the other has not made yet.
     corrections: Corrections,
+    shard: u32,
+    tallies: Tallies,
 }
 
 impl Candidate {
     /// One that begins with the next batch.
-    pub fn new(policy: CandidatePolicy, names: TopicNames, limits: DecodeLimits) -> Self {
-        Self { policy, names, limits, running: None, failed: None }
+    pub fn new(policy: CandidatePolicy, (names, shard): (TopicNames, u32), limits: DecodeLimits) -> Self {
+        Self { policy, names, shard, limits, running: None, failed: None }
     }
 
     /// Before a batch is scored live: begins, or takes another policy on.
@@ -120,8 +149,14 @@ impl Candidate {
         engine.apply(Input::Policy(policy), &mut Outputs::default());
         let since = Some(engine.now()).filter(|now| *now > Timestamp::default());
         let scorer = Scorer::new(engine, self.names.clone(), self.limits);
-        self.running =
-            Some(Running { scorer, since, untold: OutBatch::default(), corrections: Corrections::default() });
+        self.running = Some(Running {
+            scorer,
+            since,
+            untold: OutBatch::default(),
+            corrections: Corrections::default(),
+            shard: self.shard,
+            tallies: Tallies::default(),
+        });
         metrics::candidate_runs(Some(since.unwrap_or_default()));
         tracing::info!(%hash, since = since.map(|at| at.to_string()), "a candidate runs beside the live policy, on a copy of its state");
         Ok(())
@@ -139,7 +174,12 @@ impl Candidate {
         };
         let mark = job.out.mark();
         let hash = Arc::clone(&running.scorer.engine().policy().hash);
-        match guarded(|| running.against(&decided, &inputs, live, &mut job.out)) {
+        let compared = guarded(|| {
+            let compared = running.against(&decided, &inputs, live, &mut job.out)?;
+            running.tally(&compared, live, job.end.as_ref().map_or("", |(_, chain)| chain), &mut job.out);
+            Ok(compared)
+        });
+        match compared {
             Ok(compared) => job.report.compared = compared,
             Err(why) => {
                 job.out.rewind(mark);
@@ -179,21 +219,36 @@ impl Running {
         let theirs = report.decided.unwrap_or_default();
         let mut compared = Compared::default();
         self.correct(live, &theirs, &mut compared);
-        let mut open: HashMap<Coordinates, Verdict> =
-            first(live).map(|decided| (decided.at, decided.verdict)).collect();
+        let mut open: HashMap<Coordinates, &Decided> =
+            first(live).map(|decided| (decided.at, decided)).collect();
         let hash = Arc::clone(&teller.engine().policy().hash);
         for theirs in first(&theirs) {
-            let actual = open.remove(&theirs.at);
-            compared.count(actual, Some(theirs.verdict));
-            if let Some(actual) = actual.filter(|actual| *actual != theirs.verdict) {
+            let Some(live) = open.remove(&theirs.at) else {
+                compared.count(None, Some(theirs.verdict));
+                continue;
+            };
+            let actual = live.verdict;
+            compared.both(live.effective_at, actual, theirs.verdict);
+            if actual != theirs.verdict {
                 let untold = self.untold.get(theirs.record);
                 let decision = decision::decode(untold.value).map_err(|error| error.to_string())?;
                 let told = shadow::of_candidate(decision, actual, &hash, self.since);
                 teller.tell_candidate(&told, untold.key, out);
             }
         }
-        open.values().for_each(|verdict| compared.count(Some(*verdict), None));
+        open.values().for_each(|live| compared.count(Some(live.verdict), None));
         Ok(compared)
+    }
+
+    /// Tells how it compares in all, where a batch adds to that; `chain` is the journal's behind the batch.
+    fn tally(&mut self, compared: &Compared, teller: &mut Scorer, chain: &str, out: &mut OutBatch) {
+        if compared.decisions.is_empty() {
+            return;
+        }
+        let hash = |scorer: &Scorer| Arc::clone(&scorer.engine().policy().hash);
+        let policies = (hash(teller), hash(&self.scorer));
+        let all = self.tallies.hear(policies.clone(), compared);
+        teller.tell_tally(&tallies::record(&policies, (self.shard, self.since), all), chain, out);
     }
 
     /// Brings the corrections of a batch together with those that wait.

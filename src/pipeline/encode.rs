@@ -13,7 +13,8 @@ use crate::wire::headers::TraceContext;
 use crate::wire::journal::{self, JournalRecord};
 use crate::wire::outgoing::{self, Header, Subject};
 use crate::wire::shadow::ShadowRecord;
-use crate::wire::{ban, case, decision, policy, shadow};
+use crate::wire::shadow_tally::ShadowTallyRecord;
+use crate::wire::{ban, case, decision, policy, shadow, shadow_tally};
 
 /// The most bytes of one outgoing record: what a broker accepts unless told otherwise.
 const RECORD_MAX: usize = 1_000_000;
@@ -65,6 +66,14 @@ impl Encoder {
         let record =
             out.record(Topic::Shadow).key_bytes(key).value_bytes(Some(&shadow::encode_candidate(told)));
         with_headers(record, outgoing::headers(Subject::Shadow, &id, &NO_TRACE)).finish();
+    }
+
+    /// How a candidate compares in all. The chain behind the batch tells one of them from all others.
+    pub(crate) fn tally(&mut self, told: &ShadowTallyRecord, chain: &str, out: &mut OutBatch) {
+        let (key, id) = (told.key(), format!("{chain}/tally"));
+        let record = out.record(Topic::Shadow).key_bytes(Some(key.as_bytes()));
+        let record = record.value_bytes(Some(&shadow_tally::encode(told)));
+        with_headers(record, outgoing::headers(Subject::ShadowTally, &id, &NO_TRACE)).finish();
     }
 
     /// A change of an entity's bans; a tombstone when there are none any more.

@@ -313,8 +313,9 @@ impl Life<'_, '_> {
         told(&mut Report { bans, ..Report::default() });
         tracing::info!(line = %replica.line, policy = %replica.scorer.engine().policy().hash, "took the shard over");
         let candidate = self.around.candidate.clone();
-        let candidate =
-            candidate.map(|policy| Candidate::new(policy, settings.names.clone(), self.around.limits));
+        let candidate = candidate.map(|policy| {
+            Candidate::new(policy, (settings.names.clone(), settings.shard), self.around.limits)
+        });
         let shard = Shard::new(
             Arc::clone(settings),
             replica,

@@ -15,6 +15,7 @@ use super::interaction::schema::InteractionSchema;
 use super::journal::JournalRecord;
 use super::policy::PolicyRecord;
 use super::shadow::ShadowRecord;
+use super::shadow_tally::ShadowTallyRecord;
 
 /// One subject of the contract.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +30,7 @@ pub struct Contract {
 
 impl Contract {
     /// All subjects.
-    pub const ALL: [Contract; 11] = [
+    pub const ALL: [Contract; 12] = [
         Contract::of::<InteractionSchema>("interaction"),
         Contract::of::<CommandRecord>("command"),
         Contract::of::<FeedbackRecord>("feedback"),
@@ -38,6 +39,7 @@ impl Contract {
         Contract::of::<BanRecord>("ban"),
         Contract::of::<CaseRecord>("case"),
         Contract::of::<ShadowRecord>("shadow"),
+        Contract::of::<ShadowTallyRecord>("shadow-tally"),
         Contract::of::<DeadLetterHeaders>("dead-letter"),
         Contract::of::<DigestRecord>("dead-letter-digest"),
         Contract::of::<JournalRecord>("journal"),

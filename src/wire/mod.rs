@@ -28,6 +28,7 @@ pub mod quantity;
 pub mod record;
 mod seed;
 pub mod shadow;
+pub mod shadow_tally;
 mod text;
 pub mod time;
 pub mod words;

@@ -12,8 +12,10 @@ pub type Header<'a> = (&'static str, &'a [u8]);
 pub enum Subject {
     /// `risk.decisions.v1`.
     Decision,
-    /// `risk.shadow.v1`.
+    /// `risk.shadow.v1`: single events.
     Shadow,
+    /// `risk.shadow.v1`, too: how a candidate compares in all.
+    ShadowTally,
     /// `risk.bans.v1`.
     Ban,
     /// `risk.cases.v1`.
@@ -37,6 +39,7 @@ impl Subject {
         match self {
             Subject::Decision => "risk.decision.v1",
             Subject::Shadow => "risk.shadow.v1",
+            Subject::ShadowTally => "risk.shadow-tally.v1",
             Subject::Ban => "risk.ban.v1",
             Subject::Case => "risk.case.v1",
             Subject::Command => "risk.command.v1",

@@ -14,7 +14,8 @@ use crate::engine::time::Timestamp;
 use crate::engine::verdict::Verdict;
 
 /// What rules in shadow would have said of one event; or, with `candidate`, what a whole policy that runs beside the live
-/// one made of it. Of a candidate only what it would have decided otherwise is told; how often both agree is a metric.
+/// one made of it. Of a candidate only what it would have decided otherwise is told; how often both agree is in
+/// the tally, and a metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "Shadow", deny_unknown_fields)]
 pub struct ShadowRecord {

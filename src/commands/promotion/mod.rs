@@ -5,6 +5,7 @@
 
 mod earlier;
 mod entry;
+mod evidence;
 mod list;
 mod promote;
 mod rollback;

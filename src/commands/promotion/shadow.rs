@@ -1,22 +1,20 @@
 //! A candidate is judged by what the topic of shadow says it would have decided beside the policy in place.
 //!
-//! Only disagreements are told there. How many decisions there were in all is on the topic of decisions: those under the
-//! policy in place since the candidate's state was copied last. One that never disagreed leaves nothing to tell it from one
-//! that did not run.
+//! Its tally there says how many decisions there were in all. Where there is none, as of an earlier version of weir, they are
+//! counted on the topic of decisions: those under the policy in place since the candidate's state was copied last.
 
 use std::sync::Arc;
 
 use super::entry::Judged;
+use super::evidence::Evidence;
 use super::{Place, short};
-use crate::backtest::{Beside, Gate};
+use crate::backtest::Gate;
 use crate::cli::PromoteArgs;
-use crate::commands::{Failure, setup};
+use crate::commands::{Failure, setup, tell};
 use crate::engine::time::Timestamp;
-use crate::engine::verdict::Verdict;
 use crate::pipeline::{ShardSettings, read_to_end};
 use crate::stream::{Topic, TopicNames};
-use crate::wire::words::VerdictWord;
-use crate::wire::{decision, shadow};
+use crate::wire::decision;
 
 /// See the module.
 pub(super) fn judge(args: &PromoteArgs, place: &Place, candidate: &str) -> Result<Judged, Failure> {
@@ -25,15 +23,18 @@ pub(super) fn judge(args: &PromoteArgs, place: &Place, candidate: &str) -> Resul
     let names = TopicNames::with_prefix(&place.config.kafka.topic_prefix);
     let topic = names.get(Topic::Shadow).to_owned();
     let settings = Arc::new(setup::shard(&place.config, names));
-    let Some(run) = newest_run(&settings, (&place.hash, candidate))? else {
+    let mut evidence = Evidence::new(&place.hash, candidate);
+    read_to_end(&settings, Topic::Shadow, |record| evidence.hear(record))?;
+    let Some(run) = evidence.newest() else {
         return Err(Failure::new(format!(
-            "{topic} tells nothing of {} beside {}: it did not run there, or never disagreed \
-             (weir_candidate_decisions_total says which)",
+            "{topic} has no evidence of {} beside {}, neither a tally nor a disagreement: it did not run there, or has \
+             decided nothing yet (weir_candidate_running and weir_candidate_decisions_total say which)",
             short(candidate),
             short(&place.hash)
         )));
     };
-    let beside = run.beside(decisions(&settings, &place.hash, run.since)?);
+    let in_all = run.decisions().map_or_else(|| decisions(&settings, &place.hash, run.since), Ok)?;
+    let beside = run.beside(in_all);
     let values = beside.values();
     if !gate.knows_any(&values) {
         return Err(Failure::of_usage(format!(
@@ -42,58 +43,16 @@ pub(super) fn judge(args: &PromoteArgs, place: &Place, candidate: &str) -> Resul
     }
     let ruling = gate.judge(&values);
     let since = run.since.map_or_else(String::new, |since| format!(" since {since}"));
+    let input = format!("{topic}{since}: {}", run.told());
+    tell(&format!("judged by {input}"));
     Ok(Judged {
         budget: args.budget.clone(),
         figures: ruling.told,
-        input: format!("{topic}{since}"),
+        input,
         decisions: beside.decisions(),
         over_budget: ruling.fails,
         forced: args.force.clone().filter(|_| ruling.fails),
     })
-}
-
-/// What a candidate said since its state was copied last.
-#[derive(Debug, Default)]
-struct Run {
-    /// When that was; `None`: before the first event.
-    since: Option<Timestamp>,
-    /// What was decided, and what it would have.
-    differs: Vec<(Verdict, Verdict)>,
-}
-
-impl Run {
-    /// With so many decisions in all.
-    fn beside(&self, decisions: u64) -> Beside {
-        let mut beside = Beside::default();
-        self.differs.iter().for_each(|(now, then)| beside.count(*now, *then, 1));
-        // Which verdict both gave makes no difference to any figure.
-        let agreed = decisions.saturating_sub(self.differs.len() as u64);
-        beside.count(Verdict::Allow, Verdict::Allow, agreed);
-        beside
-    }
-}
-
-fn newest_run(
-    settings: &Arc<ShardSettings>,
-    (live, candidate): (&str, &str),
-) -> Result<Option<Run>, Failure> {
-    let mut run: Option<Run> = None;
-    read_to_end(settings, Topic::Shadow, |record| {
-        let Ok(told) = shadow::decode(record.value) else { return };
-        let Some(theirs) = told.candidate.filter(|theirs| theirs.policy == candidate) else { return };
-        if told.policy != live {
-            return;
-        }
-        let since = theirs.since.map(Timestamp::from);
-        if run.as_ref().is_none_or(|run| run.since < since) {
-            run = Some(Run { since, differs: Vec::new() });
-        }
-        if let Some(run) = run.as_mut().filter(|run| run.since == since) {
-            let known = |word: &VerdictWord| word.or_weaker(None);
-            run.differs.push((known(&told.actual_verdict), known(&theirs.would_be)));
-        }
-    })?;
-    Ok(run)
 }
 
 /// First decisions under a policy since then.

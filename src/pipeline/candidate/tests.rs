@@ -13,6 +13,7 @@ use crate::pipeline::{Batch, Entry, Line, Positions, Replica, Taken};
 use crate::stream::{self, RecordBatch, Topic};
 use crate::wire::feedback;
 use crate::wire::journal::JournalKind;
+use crate::wire::shadow_tally::{self, DisagreedRecord, ShadowTallyRecord};
 
 const T: i64 = 1_750_000_000_000;
 
@@ -42,7 +43,7 @@ impl Bench {
         let policy = move || -> Option<Arc<Policy>> { policy.lock().expect("whole").clone() };
         Self {
             replica: Replica::new(scorer, line, names.clone(), 0),
-            candidate: Candidate::new(Arc::new(policy), names, limits),
+            candidate: Candidate::new(Arc::new(policy), (names, 0), limits),
             wanted,
             next: 0,
         }
@@ -96,9 +97,23 @@ impl Bench {
     }
 }
 
+/// The records of a topic, without tallies.
 fn told(job: &Job, topic: Topic) -> Vec<Value> {
-    let of = job.out.iter().filter(|record| record.topic == topic);
+    let of = job
+        .out
+        .iter()
+        .filter(|record| record.topic == topic && !shadow_tally::is_tally(record.headers.iter()));
     of.map(|record| serde_json::from_slice(record.value.expect("a value")).expect("JSON")).collect()
+}
+
+fn tallies(job: &Job) -> Vec<ShadowTallyRecord> {
+    let of = job.out.iter().filter(|record| shadow_tally::is_tally(record.headers.iter()));
+    of.map(|record| {
+        let tally = shadow_tally::decode(record.value).expect("a tally");
+        assert_eq!((record.topic, record.key), (Topic::Shadow, Some(tally.key().as_bytes())));
+        tally
+    })
+    .collect()
 }
 
 fn corrections(job: &Job) -> Vec<(&'static str, &'static str, u64)> {
@@ -151,6 +166,48 @@ fn it_tells_what_it_would_have_decided_otherwise_and_changes_nothing() {
     }
 }
 
+/// Live allows one a minute, the candidate three. What is counted is what was compared, in all, behind the journal's record.
+#[test]
+fn a_tally_goes_out_with_each_batch_in_which_something_was_compared() {
+    let mut bench = Bench::new();
+    assert_eq!(tallies(&bench.likes(&[0])), [], "none runs");
+    bench.wish(policy(3, "reject"));
+    let first = bench.likes(&[1, 2, 3, 4]);
+    let last = first.out.iter().last().expect("records");
+    assert!(shadow_tally::is_tally(last.headers.iter()), "behind all else");
+    let hash = |policy: Arc<Policy>| policy.hash.to_string();
+    let at = |secs: i64| Some(Timestamp::from_millis(T + 1000 * secs).into());
+    let disagreed = |would_be: Verdict, decisions| DisagreedRecord {
+        actual_verdict: Verdict::Challenge.into(),
+        would_be: would_be.into(),
+        decisions,
+    };
+    let expected = ShadowTallyRecord {
+        candidate: hash(policy(3, "reject")),
+        policy: hash(policy(1, "challenge")),
+        shard: 0,
+        since: at(0),
+        first_event: at(1),
+        last_event: at(4),
+        decisions: 4,
+        disagreed: vec![disagreed(Verdict::Allow, 2), disagreed(Verdict::Reject, 2)],
+        only_live: 0,
+        only_candidate: 0,
+    };
+    assert_eq!(tallies(&first), std::slice::from_ref(&expected));
+    assert_eq!(tallies(&bench.likes(&[])), [], "nothing was compared");
+    let second = bench.likes(&[70]);
+    let expected = ShadowTallyRecord { last_event: at(70), decisions: 5, ..expected };
+    assert_eq!(tallies(&second), std::slice::from_ref(&expected), "it goes on");
+    // Another candidate goes on with the state, and is counted by itself.
+    bench.wish(policy(4, "reject"));
+    let other = tallies(&bench.likes(&[140]));
+    let counted = (other[0].decisions, other[0].since, other[0].first_event);
+    assert_eq!((counted, other[0].candidate == expected.candidate), ((1, at(0), at(140)), false));
+    bench.wish(policy(3, "reject"));
+    assert_eq!(tallies(&bench.likes(&[210]))[0].decisions, 6);
+}
+
 /// A panic in it ends it: what it had written of the batch is taken back, and live goes on. Another policy begins anew.
 #[test]
 fn one_that_panics_is_ended_alone() {
@@ -163,6 +220,7 @@ fn one_that_panics_is_ended_alone() {
     bench.candidate.running = Some(Running { scorer, ..running });
     let job = bench.likes(&[1, 2]);
     assert_eq!((told(&job, Topic::Decisions).len(), told(&job, Topic::Shadow).len()), (2, 0));
+    assert_eq!(tallies(&job), []);
     assert_eq!((told(&job, Topic::Journal).len(), pairs(&job)), (1, vec![]));
     assert_eq!(pairs(&bench.likes(&[3])), [], "the same policy is not tried again");
     bench.wish(policy(5, "reject"));

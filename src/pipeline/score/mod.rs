@@ -21,6 +21,7 @@ use crate::stream::{Coordinates, OutBatch, TopicNames};
 use crate::wire::interaction::{DecodeLimits, Spare};
 use crate::wire::journal::JournalRecord;
 use crate::wire::shadow::ShadowRecord;
+use crate::wire::shadow_tally::ShadowTallyRecord;
 
 pub(super) use self::apply::Applier;
 pub(super) use self::parse::{Group, append_time, head, merged};
@@ -63,6 +64,8 @@ pub struct Decided {
     pub at: Coordinates,
     /// The verdict.
     pub verdict: Verdict,
+    /// When the event counted.
+    pub effective_at: Timestamp,
     /// 0 for the first decision on an event, else the number of the correction.
     pub revision: u32,
     /// Which of the outgoing records it is.
@@ -133,6 +136,11 @@ impl Scorer {
     /// Tells what a candidate made of an event that was decided otherwise; the record key is that of the decision.
     pub(super) fn tell_candidate(&mut self, record: &ShadowRecord, key: Option<&[u8]>, out: &mut OutBatch) {
         self.teller.encoder.candidate(record, key, out);
+    }
+
+    /// Tells how a candidate compares in all; `chain` is the journal's behind the batch.
+    pub(super) fn tell_tally(&mut self, record: &ShadowTallyRecord, chain: &str, out: &mut OutBatch) {
+        self.teller.encoder.tally(record, chain, out);
     }
 
     /// Tells the journal's record of a batch.

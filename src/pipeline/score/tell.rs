@@ -6,7 +6,7 @@ use super::Decided;
 use super::parse::{Group, Item, Said, append_time};
 use crate::engine::Outputs;
 use crate::engine::ban::BanChange;
-use crate::engine::decision::Decision;
+use crate::engine::decision::{Decision, Judgement};
 use crate::engine::event::Arrival;
 use crate::engine::policy::Policy;
 use crate::engine::time::Timestamp;
@@ -110,7 +110,8 @@ impl Teller {
 fn decided_of(decision: &Decision<'_>, out: &OutBatch) -> Decided {
     let (judgement, id) = (decision.judgement, decision.judgement.id);
     let at = Coordinates { topic: Topic::Interactions, partition: id.partition, offset: id.offset };
-    Decided { at, verdict: judgement.verdict, revision: id.revision, record: out.len() }
+    let Judgement { verdict, effective_at, .. } = *judgement;
+    Decided { at, verdict, effective_at, revision: id.revision, record: out.len() }
 }
 
 /// Where a record stands, as the engine is told.
