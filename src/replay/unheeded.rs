@@ -15,7 +15,7 @@ const LETTERS: usize = 60;
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Unheeded {
-    /// Actions that are named. Where none is, no condition asks for an action.
+    /// Actions that are named, in order. Where none is, no condition asks for an action.
     named: Vec<String>,
     /// Others: how often, and where first.
     others: BTreeMap<String, (u64, String)>,
@@ -33,7 +33,8 @@ impl Unheeded {
 
     /// One event.
     pub(super) fn note(&mut self, action: &str, place: &impl Fn() -> String) {
-        if self.named.is_empty() || self.named.iter().any(|named| named == action) {
+        let is_named = self.named.binary_search_by(|named| named.as_str().cmp(action)).is_ok();
+        if is_named || self.named.is_empty() {
             return;
         }
         if let Some((count, _)) = self.others.get_mut(action) {
